@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.runs import RunRecord
-    from heat_neo4j.database.store import Neo4jStore
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.errors import HeatError
     from heat_neo4j.explore.neo4j_viz import to_neo4j_viz
@@ -25,21 +24,16 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
     from heat_neo4j.linkpred.tuning import choose_parameters
     from heat_neo4j.local_server.server import LocalServer
-    from heat_neo4j.pipeline.embed import embed, refresh
-    from heat_neo4j.pipeline.job import Job, LinkOptions
-    from heat_neo4j.pipeline.link_questions import explain, recommend
-    from heat_neo4j.pipeline.verify import verify
+    from heat_neo4j.pipeline.job import LinkOptions
 
 _HOMES = {
     "Database": "client",
     "HEAT": "heat",
     "Graph": "graph",
     "HeatError": "errors",
-    "Job": "pipeline.job",
     "LinkOptions": "pipeline.job",
     "LoadNames": "database.write.loader",
     "LocalServer": "local_server.server",
-    "Neo4jStore": "database.store",
     "LinkExplanation": "linkpred.explanation",
     "LinkScore": "linkpred.link_score",
     "PredictedLinks": "linkpred.prediction",
@@ -49,14 +43,9 @@ _HOMES = {
     "as_graph": "inputs.conversion",
     "choose_parameters": "linkpred.tuning",
     "connect": "client",
-    "embed": "pipeline.embed",
-    "explain": "pipeline.link_questions",
     "fit_link_score": "linkpred.link_score",
     "predict_links": "linkpred.prediction",
-    "recommend": "pipeline.link_questions",
-    "refresh": "pipeline.embed",
     "to_neo4j_viz": "explore.neo4j_viz",
-    "verify": "pipeline.verify",
 }
 
 __all__ = [
@@ -64,13 +53,11 @@ __all__ = [
     "Database",
     "Graph",
     "HeatError",
-    "Job",
     "LinkExplanation",
     "LinkOptions",
     "LinkScore",
     "LoadNames",
     "LocalServer",
-    "Neo4jStore",
     "PredictedLinks",
     "Projection",
     "RunRecord",
@@ -79,14 +66,9 @@ __all__ = [
     "as_graph",
     "choose_parameters",
     "connect",
-    "embed",
-    "explain",
     "fit_link_score",
     "predict_links",
-    "recommend",
-    "refresh",
     "to_neo4j_viz",
-    "verify",
 ]
 
 

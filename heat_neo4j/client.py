@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress
-from heat_neo4j.database.connection import Auth
-from heat_neo4j.database.keys import Key
+from heat_neo4j.database.connection import Auth, Driver, ServerInfo
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.checking import ProjectionReport
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
-from heat_neo4j.pipeline.embed import RefreshReport, publish, refresh
-from heat_neo4j.pipeline.job import published_job
+from heat_neo4j.local_server.server import resolve_server
+from heat_neo4j.pipeline import embed as jobs
+from heat_neo4j.pipeline import link_questions
+from heat_neo4j.pipeline.embed import RefreshReport
+from heat_neo4j.pipeline.estimate import Estimate, estimate, rates_here, run_size
+from heat_neo4j.pipeline.job import LinkOptions, published_job
 from heat_neo4j.pipeline.plan import AUTO
-from heat_neo4j.pipeline.published_model import model_of, read_published, read_score
+from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_published, read_score
+from heat_neo4j.pipeline.verify import verify
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_LINKS = LinkOptions()
 
 
 def connect(
-    uri: str | None = None,
+    uri: str | Driver | None = None,
     auth: Auth | str = "environment",
     *,
     database: str | None = None,
@@ -35,17 +49,19 @@ def connect(
 
     Parameters
     ----------
-    uri : str, optional
-        Such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura; the environment's
-        NEO4J_URI if not given.
+    uri : str or neo4j.Driver, optional
+        Address, such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura. The
+        environment's NEO4J_URI if not given, or else the local server that ``heat server start`` started. A
+        driver of your own stays open when the database is closed.
     auth : tuple of str, or neo4j.Auth, or None
         User name and password, another token of the driver, or None for a server without authentication; the
-        environment's NEO4J_USERNAME (or "neo4j") and NEO4J_PASSWORD if not given.
+        environment's NEO4J_USERNAME (or "neo4j") and NEO4J_PASSWORD if not given. The local server has its
+        own.
     database : str, optional
         Database name; the environment's NEO4J_DATABASE, or the user's home database, if not given.
     trusted : sequence of str
-        Filters, and names of node properties, that you vouch for; needed only for those of a published model
-        that was embedded on another machine.
+        Filters, and names of node properties, that you vouch for. A filter that only the database records is
+        refused unless it is one of them or this machine has run it before; so is a property to write to.
 
     Returns
     -------
@@ -55,23 +71,59 @@ def connect(
     Raises
     ------
     ConfigError
-        If the address or the password is neither given nor in the environment.
+        If there is no address and no local server runs, or there is no password.
     ConnectionFailed
         If nothing answers, the login is refused, the address is malformed or there is no such database.
     """
-    uri = uri or os.environ.get("NEO4J_URI")
-    if not uri:
-        raise ConfigError("no server given: name its address, or set NEO4J_URI")
-    if isinstance(auth, str):
-        if auth != "environment" or "NEO4J_PASSWORD" not in os.environ:
-            raise ConfigError("no password: give auth=(user name, password), or set NEO4J_PASSWORD")
-        auth = os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"]
     database = database or os.environ.get("NEO4J_DATABASE")
-    return Database.connect(uri, auth=auth, database=database, trusted=trusted)
+    if isinstance(uri, Driver):
+        return Database(Neo4jStore(uri, database=database, trusted=trusted))
+    uri, login = resolve_server(uri or os.environ.get("NEO4J_URI"), partial(_login, auth))
+    return Database(Neo4jStore.connect(uri, auth=login, database=database, trusted=trusted))
 
 
-class Database(Neo4jStore):
-    """A `Neo4jStore` that also does the whole work in a few calls.
+def _login(auth: Auth | str) -> Auth:
+    if not isinstance(auth, str):
+        return auth
+    if auth != "environment" or "NEO4J_PASSWORD" not in os.environ:
+        raise ConfigError("no password: give auth=(user name, password), or set NEO4J_PASSWORD")
+    return os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"]
+
+
+def _verb(function: Callable[Concatenate[Neo4jStore, P], R]) -> Callable[Concatenate[Database, P], R]:
+    """Return a function of a store as a method of `Database`, with its signature and docstring."""
+
+    @wraps(function)
+    def verb(self: Database, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return function(self._store, *args, **kwargs)
+
+    return verb
+
+
+class Database:
+    """A Neo4j database: reads graphs from it, and publishes, refreshes and queries models in it.
+
+    `connect` opens one. Each command of ``heat`` is a method of the same name, with the same parameters.
+
+    Raises
+    ------
+    ConnectionFailed
+        By every method: if the server is lost or refuses the user.
+    ProjectionError
+        By every method that reads: if the server refuses a statement or a value of it.
+    WriteRefused
+        By every method that writes: if the user may not write, or values of others would be overwritten.
+    LeaseHeld
+        By every method that writes or removes coordinates, links or indexes: if another process writes
+        versions of the model.
+    WriteFailed
+        By every method that writes: if it stopped half-way. What was published before is untouched; call the
+        method again to complete the work.
+
+    Notes
+    -----
+    Everywhere `model` is the name of a published model, and `on_progress` is called as
+    ``on_progress(stage, done, total)``; True draws bars.
 
     Examples
     --------
@@ -79,32 +131,65 @@ class Database(Neo4jStore):
 
         with connect("neo4j://localhost", auth=("neo4j", password)) as db:
             graph = db.project("Paper", "CITES", attributes=["year"], key="id")
-            model = HEAT(random_state=0).fit(graph)
-            db.publish(graph, model, model.predict_links(k=10))
+            heat = HEAT(random_state=0).fit(graph)
+            db.publish(graph, heat, heat.predict_links(k=10))
     """
+
+    def __init__(self, store: Neo4jStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Database({self._store.address})"
+
+    def close(self) -> None:
+        """Close the connection; a driver that was handed in stays open."""
+        self._store.close()
+
+    @property
+    def server(self) -> ServerInfo:
+        """Version, edition and address of the server, and the database in use."""
+        return self._store.server
+
+    doctor = _verb(Neo4jStore.doctor)
+    run = _verb(Neo4jStore.run)
+    query = _verb(Neo4jStore.query)
+    load_graph = _verb(Neo4jStore.load_graph)
 
     def project(
         self,
-        labels: str | Sequence[str] | None = None,
+        labels: str | Sequence[str] | Projection | None = None,
         relationships: str | Sequence[str] | None = None,
         *,
-        weight: str | None = None,
-        attributes: Sequence[str] = (),
-        key: Key | None = None,
+        scratch: str | Path | None = None,
         on_progress: Progress | bool = False,
         **options: Any,
     ) -> Graph:
         """Read a part of the database into a graph.
 
+        The same data gives the same bits whatever order the server returns it in, and after it has been
+        inserted anew if there is a `key`.
+
         Parameters
         ----------
         labels, relationships : str or sequence of str, optional
-            Labels of nodes and types of relationships to read, all if not given.
-        weight, attributes, key, **options
-            As for `Projection`. Results call the nodes by their values of `key`, without it by their element
-            ids.
+            Labels of nodes and types of relationships to read, all if not given; or a `Projection`.
+        scratch : path of a folder, optional
+            Where the graph's matrix, relationships, times and numeric attributes are made, in files that are
+            mapped into memory: the same bits, in memory that does not grow with the number of relationships.
+            In memory if not given.
         on_progress : callable or bool
             Called with the stages of reading; True draws bars.
+        **options
+            `weight`, `attributes`, `key` and others, as for `Projection`. Results call the nodes by their
+            values of `key`, without it by their element ids.
 
         Returns
         -------
@@ -112,27 +197,79 @@ class Database(Neo4jStore):
 
         Raises
         ------
-        TypeError, ValueError, ProjectionError
-            As for `Projection` and `Neo4jStore.read_graph`.
+        TypeError, ValueError
+            As for `Projection`.
+        ProjectionError
+            If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be
+            used.
+        ConfigError
+            If files cannot be made in `scratch`, or its disk is full.
         """
-        projection = Projection(
-            [labels] if isinstance(labels, str) else labels,
-            [relationships] if isinstance(relationships, str) else relationships,
-            weight=weight,
-            attributes=attributes,
-            key=key,
-            **options,
-        )
-        return self.read_graph(projection, on_progress=as_progress(on_progress))
+        if not isinstance(labels, Projection):
+            labels = Projection(labels, relationships, **options)
+        elif relationships is not None or options:
+            raise TypeError("project takes a Projection, or its parameters, not both")
+        return self._store.read_graph(labels, scratch=scratch, on_progress=as_progress(on_progress))
+
+    def check(
+        self, projection: Projection, *, model: str = "heat", on_progress: Progress | bool = False
+    ) -> ProjectionReport:
+        """Read all that `embed` would read, and report what there is and what would go wrong.
+
+        Parameters
+        ----------
+        projection : Projection
+            What to read.
+        model : str
+            Whose recipe for attributes is used, if it is published.
+        on_progress : callable or bool
+            Called with the stages of reading; True draws bars.
+
+        Returns
+        -------
+        ProjectionReport
+            With one line per problem; none if `embed` can run.
+        """
+        published = matching_recipe(projection, self._store.published_run(model))
+        return self._store.check(projection, published.entries, on_progress=as_progress(on_progress))
+
+    def estimate(
+        self,
+        projection: Projection,
+        estimator: HEAT,
+        *,
+        links: LinkOptions | None = _LINKS,
+        model: str = "heat",
+        on_progress: Progress | bool = False,
+    ) -> Estimate:
+        """Return what `embed` would need: memory, time and bytes written.
+
+        Only counts are asked of the database, and a sample of a thousand nodes for the width of attributes.
+
+        Parameters
+        ----------
+        projection, estimator, links, model
+            As for `embed`.
+        on_progress : callable or bool
+            Called with the stages of a small training, which measures how fast this machine is.
+
+        Returns
+        -------
+        Estimate
+        """
+        size = run_size(self._store, projection, estimator, links, model)
+        return estimate(size, rates_here(size.threads, as_progress(on_progress)))
+
+    embed = _verb(jobs.embed)
+    links = _verb(jobs.predict)
 
     def publish(
         self,
         graph: Graph,
-        model: HEAT,
+        estimator: HEAT,
         links: PredictedLinks | None = None,
         *,
-        name: str = "heat",
-        names: WriteNames | None = None,
+        model: str | WriteNames = "heat",
         overwrite: bool = False,
         on_progress: Progress | bool = False,
     ) -> RunRecord:
@@ -142,17 +279,13 @@ class Database(Neo4jStore):
         ----------
         graph : Graph
             As read from this database.
-        model : HEAT
-            Fitted on it, loaded, or made by `HEAT.from_points`. If a model was fitted elsewhere, such as on
-            data frames with the same keys, publish ``HEAT.from_points(graph, model.transform(graph))``.
+        estimator : HEAT
+            Fitted on it, loaded, or made by `HEAT.from_points`. If it was fitted elsewhere, such as on data
+            frames with the same keys, publish ``HEAT.from_points(graph, estimator.transform(graph))``.
         links : PredictedLinks, optional
-            As predicted from it; earlier ones stay published if not given.
-        name : str
-            Name of the model in the database.
-        names : WriteNames, optional
-            Other names of the properties and relationships to write; `name` is then its `model`.
-        overwrite, on_progress
-            As for `pipeline.embed`; True draws bars.
+            As predicted by it; earlier ones stay published if not given.
+        model, overwrite, on_progress
+            As for `embed`.
 
         Returns
         -------
@@ -162,25 +295,23 @@ class Database(Neo4jStore):
         Raises
         ------
         ValueError
-            If the graph came from no database, or model and links are not of it: then the message counts the
-            nodes that the model lacks.
-        WriteRefused, LeaseHeld, WriteFailed, ConnectionFailed
-            As for `Neo4jStore`.
+            If the graph came from no database, or estimator and links are not of it: then the message counts
+            the nodes that the estimator lacks.
         """
-        names = names or WriteNames(model=name)
-        progress = as_progress(on_progress)
-        _check_is_of(model, graph)
-        report = publish(self, graph, model, links, names=names, overwrite=overwrite, on_progress=progress)
-        model.published_as_ = names.model
+        _check_is_of(estimator, graph)
+        report = jobs.publish(
+            self._store, graph, estimator, links, model=model, overwrite=overwrite, on_progress=on_progress
+        )
+        estimator.published_as_ = report.run.model
         return report.run
 
-    def load(self, name: str = "heat", *, on_progress: Progress | bool = False) -> HEAT:
+    def load(self, model: str = "heat", *, on_progress: Progress | bool = False) -> HEAT:
         """Return a published model as if it had been fitted here: parameters, points, graph and link score.
 
         Parameters
         ----------
-        name : str
-            Name of the model in the database.
+        model : str
+            Its name.
         on_progress : callable or bool
             Called with the stages of reading; True draws bars.
 
@@ -194,31 +325,34 @@ class Database(Neo4jStore):
         ProjectionError
             If the model is not published, its graph cannot be read, or its run's node is damaged.
         """
-        published = read_published(self, name, with_keys=True, on_progress=as_progress(on_progress))
+        published = read_published(self._store, model, with_keys=True, on_progress=as_progress(on_progress))
         parameters = model_of(published.run).get_params()
-        model = HEAT.from_points(published.graph, published.embedding, **parameters)
-        model.published_as_ = name
-        score = read_score(self, published)
+        loaded = HEAT.from_points(published.graph, published.embedding, **parameters)
+        loaded.published_as_ = model
+        score = read_score(self._store, published)
         if score is not None:
-            model.link_score_ = score
-        return model
+            loaded.link_score_ = score
+        return loaded
 
     def refresh(
         self,
-        model: HEAT | str = "heat",
+        model: str | HEAT = "heat",
         *,
         mode: str = AUTO,
+        dry_run: bool = False,
         on_progress: Progress | bool = False,
     ) -> RefreshReport:
-        """Bring a published model up to date, with the settings it was published with.
+        """Bring a published model up to date, with the settings it was published with. Repeating is harmless.
 
         Parameters
         ----------
-        model : HEAT or str
-            A model as it was published or loaded, whose parameters then count, or its name. It is left as it
-            is: `load` returns the new version.
+        model : str or HEAT
+            Its name; or an estimator as it was published or loaded, whose parameters then count. That is left
+            as it is: `load` returns the new version.
         mode : {"auto", "local", "warm", "full"}
             What to do; by what has changed if "auto".
+        dry_run : bool
+            Only read and decide.
         on_progress : callable or bool
             Called with the stages of the work; True draws bars.
 
@@ -228,41 +362,34 @@ class Database(Neo4jStore):
 
         Raises
         ------
+        ValueError
+            If there is no such mode.
+        QualityRejected
+            If the graph is that of a full run which was rejected, and `mode` is "auto".
         ProjectionError
-            If the model is not published.
-        ValueError, LeaseHeld, QualityRejected, WriteRefused, WriteFailed, ConnectionFailed
-            As for `pipeline.refresh`.
+            If the model is not published: `embed` makes its first version.
         """
-        name = _name_of(model)
-        book = self.bookkeeping()
-        run = book.published_run(name)
+        name = model if isinstance(model, str) else getattr(model, "published_as_", "heat")
+        books = self._store.bookkeeping()
+        run = books.published_run(name)
         if run is None:
-            raise nothing_published(name, book)
-        job = published_job(book, run, self.trust, None if isinstance(model, str) else model)
-        return refresh(self, job, mode=mode, on_progress=as_progress(on_progress))
+            raise nothing_published(name, books)
+        job = published_job(books, run, self._store.trust, None if isinstance(model, str) else model)
+        return jobs.refresh(
+            self._store, job, mode=mode, dry_run=dry_run, on_progress=as_progress(on_progress)
+        )
 
-    def rollback(self, model: HEAT | str = "heat") -> tuple[str | None, str | None]:
-        """Publish the version before the published one again; again, to undo it.
-
-        Parameters
-        ----------
-        model : HEAT or str
-            A model as it was published or loaded, or its name.
-
-        Returns
-        -------
-        tuple of str or None
-            The runs whose coordinates and whose links are published now.
-
-        Raises
-        ------
-        ProjectionError, WriteRefused, LeaseHeld, WriteFailed, ConnectionFailed
-            As for `Neo4jStore.roll_back`.
-        """
-        return self.roll_back(_name_of(model))
-
-    def __repr__(self) -> str:
-        return f"Database({self._connection.address})"
+    rollback = _verb(Neo4jStore.rollback)
+    prune = _verb(Neo4jStore.prune)
+    clear = _verb(Neo4jStore.clear)
+    verify = _verb(verify)
+    neighbours = _verb(Neo4jStore.neighbours)
+    recommend = _verb(link_questions.recommend)
+    explain = _verb(link_questions.explain)
+    runs = _verb(Neo4jStore.runs)
+    index_status = _verb(Neo4jStore.index_status)
+    create_index = _verb(Neo4jStore.create_index)
+    drop_index = _verb(Neo4jStore.drop_index)
 
 
 def _check_is_of(model: HEAT, graph: Graph) -> None:
@@ -282,7 +409,3 @@ def _check_is_of(model: HEAT, graph: Graph) -> None:
         f"the model was not fitted on this graph ({what}): publish HEAT.from_points(graph, "
         "model.transform(graph)), which takes its points by the names of nodes"
     )
-
-
-def _name_of(model: HEAT | str) -> str:
-    return model if isinstance(model, str) else getattr(model, "published_as_", "heat")

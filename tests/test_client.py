@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heat_neo4j import HEAT, LinkOptions, Projection, WriteNames, connect, embed
-from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError
+from heat_neo4j import HEAT, Database, LinkOptions, Projection, WriteNames, connect
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteFailed
 from heat_neo4j.geometry.hyperboloid import to_poincare
-from heat_neo4j.pipeline.embed import predict
+from heat_neo4j.local_server import server as local_server
 from heat_neo4j.pipeline.published_model import read_published, read_score
-from heat_neo4j.pipeline.verify import verify
 
 PROGRAM = """
 from heat_neo4j import HEAT, connect
@@ -92,7 +92,7 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
         model = small().fit(graph)
         ours = db.publish(graph, model, model.predict_links(k=2))
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
-        theirs = embed(db, projection, small(), links=LinkOptions(k=2)).run
+        theirs = db.embed(projection, small(), links=LinkOptions(k=2)).run
         for part in (
             "settings",
             "fingerprint",
@@ -116,14 +116,14 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
         assert loaded.get_params()["walks_per_node"] == 3
         rows = [list(loaded.nodes_).index(name) for name in model.nodes_]
         assert np.allclose(loaded.embedding_[rows], model.embedding_)
-        assert loaded.link_score_ == read_score(db, read_published(db))
+        assert loaded.link_score_ == read_score(db._store, read_published(db._store))
         assert loaded.recommend("p0", k=2).probability is not None
         assert db.refresh("heat").outcome == "nothing"
         now = db.project("ClientPaper", "CLIENT_CITES", attributes=["year"], key="id")
         again = db.publish(now, loaded)
         assert (again.seed, again.final_loss) == (1, None)
         with pytest.raises(NotVerifiable, match="points that were not trained in one fit"):
-            verify(db, again.run_id)
+            db.verify(again.run_id)
         assert_only_models_of_the_graph_are_published(db, now)
         assert repr(db).startswith("Database(")
 
@@ -157,7 +157,7 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
         model = small().fit(graph)
         pattern = ("ClientPaper", "CLIENT_CITES", "ClientPaper")
         links = model.predict_links(k=2, score="distance", patterns=[pattern], rules=False)
-        record = db.publish(graph, model, links, names=WriteNames("client", embedding="place"))
+        record = db.publish(graph, model, links, model=WriteNames("client", embedding="place"))
         assert record.settings["links"]["patterns"] == ["ClientPaper-CLIENT_CITES->ClientPaper"]
         assert (record.settings["links"]["probability"], record.settings["links"]["rules"]) == (False, False)
         assert (record.model, model.published_as_) == ("client", "client")
@@ -165,14 +165,15 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
         with pytest.raises(ProjectionError, match="no version before"):
             db.rollback(model)
         with pytest.raises(ValueError, match="only a graph read from a database can be published"):
-            db.publish(graph=small().fit(np.ones((4, 4)) - np.eye(4)).graph_, model=model)
+            db.publish(small().fit(np.ones((4, 4)) - np.eye(4)).graph_, model)
         db.clear(model="client")
 
 
 def test_what_is_not_given_comes_from_the_environment(monkeypatch):
+    monkeypatch.setattr(local_server, "running_server", lambda: None)
     for name in ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ConfigError, match="no server given: name its address, or set NEO4J_URI"):
+    with pytest.raises(ConfigError, match="no server given: set NEO4J_URI, give an address"):
         connect()
     with pytest.raises(ConfigError, match="no password: give auth"):
         connect("neo4j://localhost")
@@ -181,11 +182,49 @@ def test_what_is_not_given_comes_from_the_environment(monkeypatch):
         connect("neo4j://localhost", "neo4j")
 
 
+def test_the_running_local_server_is_found(monkeypatch):
+    class Running:
+        def connection(self):
+            return "bolt://127.0.0.1:4711", "neo4j", "its own"
+
+    opened = []
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.setenv("NEO4J_PASSWORD", "of another server")
+    monkeypatch.setattr(local_server, "running_server", Running)
+    monkeypatch.setattr(Neo4jStore, "connect", lambda uri, auth, **_: opened.append((uri, auth)))
+    connect()
+    assert opened == [("bolt://127.0.0.1:4711", ("neo4j", "its own"))]
+
+
+def test_only_the_verbs_are_public():
+    others = {"close", "server"}  # beside what `heat` does
+    methods = {name for name in dir(Database) if not name.startswith("_")} - others
+    assert methods == {
+        "check", "clear", "create_index", "doctor", "drop_index", "embed", "estimate", "explain",
+        "index_status", "links", "load", "load_graph", "neighbours", "project", "prune", "publish", "query",
+        "recommend", "refresh", "rollback", "run", "runs", "verify",
+    }  # fmt: skip
+    for name in methods:
+        assert getattr(Database, name).__doc__
+
+
+@pytest.mark.live
+def test_a_statement_gives_rows(server, papers):
+    with connect(server.uri, (server.user, server.password)) as db:
+        rows = db.run("MATCH (n:ClientPaper) WHERE n.year = $year RETURN n.id AS id ORDER BY id", year=1990)
+        assert rows[0] == {"id": "p0"}
+        assert list(rows.to_frame("pandas")["id"]) == [row["id"] for row in rows]
+        db.run("MATCH (n:ClientPaper {id: $id}) SET n.year = 0", id="p0")
+        assert db.run("MATCH (n:ClientPaper) WHERE n.year = 0 RETURN count(n) AS n") == [{"n": 1}]
+        with pytest.raises(WriteFailed, match="running Cypher"):
+            db.run("MTCH (n)")
+
+
 @pytest.mark.live
 def test_a_chosen_parameter_is_no_change(server, papers):
     with connect(server.uri, (server.user, server.password)) as db:
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
-        embed(db, projection, small(), choose=["alpha"], choose_seconds=0.1, links=None)
+        db.embed(projection, small(), choose=["alpha"], choose_seconds=0.1, links=None)
         assert db.refresh().decision == "nothing"
         assert db.refresh(db.load()).decision == "nothing"
         other = db.refresh(db.load().set_params(alpha=0.9), mode="auto")
@@ -197,8 +236,9 @@ def test_a_chosen_parameter_is_no_change(server, papers):
 def test_links_are_written_under_the_names_of_the_published_coordinates(server, papers):
     with connect(server.uri, (server.user, server.password)) as db:
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], key="id")
-        embed(db, projection, small(), names=WriteNames(embedding="mine"), links=None)
-        predict(db, links=LinkOptions(k=1, probability=False))
-        assert db.bookkeeping().names("heat").embedding == "mine"
+        db.embed(projection, small(), model=WriteNames(embedding="mine"), links=None)
+        run = db.links(links=LinkOptions(k=1, probability=False)).run
+        assert run.names.embedding == "mine"
+        assert db.runs("heat")[0].run_id == run.run_id
         db.clear(model="heat")
         assert papers("MATCH (n:ClientPaper) WHERE n.mine IS NOT NULL RETURN count(n) AS n")[0]["n"] == 0

@@ -18,7 +18,6 @@ How many processes are worth it, and how quick the folder must be, is in docs/sc
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -27,9 +26,7 @@ from pathlib import Path
 from dask_jobqueue import SLURMCluster
 from distributed import Client
 
-from heat_neo4j import HEAT, Neo4jStore, Projection
-
-CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
+from heat_neo4j import HEAT, connect
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -72,15 +69,13 @@ def cluster_of(chosen: argparse.Namespace) -> SLURMCluster:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the graph, train on the jobs as they come, publish."""
     chosen = options(arguments)
-    uri, *auth = (os.environ[name] for name in CONNECTION)
-    projection = Projection(labels=chosen.label, relationships=chosen.relationship, key=chosen.key)
     with cluster_of(chosen) as cluster, Client(cluster) as client:
         cluster.scale(jobs=chosen.jobs)
-        with Neo4jStore.connect(uri, auth=tuple(auth)) as store:
-            graph = store.read_graph(projection, scratch=chosen.folder)
+        with connect() as db:
+            graph = db.project(chosen.label, chosen.relationship, key=chosen.key, scratch=chosen.folder)
             client.wait_for_workers(1)
             model = HEAT(random_state=0, scratch=chosen.folder).fit(graph, client=client)
-            store.write_embedding(graph, model)
+            db.publish(graph, model)
     return 0
 
 

@@ -16,6 +16,33 @@ _LONGEST = 80  # characters of a cell
 _BACKENDS: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
+_SHOWN = 10  # rows of a table for notebooks
+
+
+class Rows(list[dict[str, Any]]):
+    """Rows of a result: a list of dicts, one for each row, all with the same keys."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rows as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the frame; the first of these that is installed if not given.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such library.
+        """
+        return make_frame({name: [row[name] for row in self] for name in (self[0] if self else ())}, backend)
+
+    def _repr_html_(self) -> str:
+        columns = {name: [row[name] for row in self[:_SHOWN]] for name in (self[0] if self else ())}
+        shown = f"{_SHOWN} of {len(self)} rows" if len(self) > _SHOWN else f"{len(self)} rows"
+        return html_table(shown, columns)
+
+
 def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: str | None = None) -> Any:
     """Return a data frame of some columns.
 

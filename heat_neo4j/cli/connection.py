@@ -26,8 +26,6 @@ _TRUSTED = (
     "node_filter", "relationship_filter", "write_property", "radius_property", "run_property",
     "vector_property", "link_type",
 )  # fmt: skip
-NO_SERVER = "set NEO4J_URI, give --uri, or start a local one with `heat server start`"
-"""What to do where there is no server."""
 
 
 def names_server(options: Mapping[str, Any]) -> bool:
@@ -40,20 +38,15 @@ def names_server(options: Mapping[str, Any]) -> bool:
 def open_store(options: Mapping[str, Any]) -> Neo4jStore:
     """Connect to the database that the options name, or else to the running local server."""
     from heat_neo4j.database.store import Neo4jStore
+    from heat_neo4j.local_server.server import resolve_server
 
-    uri: str | None = options["uri"]
-    if uri is None:
-        from heat_neo4j.local_server.server import running_server
-
-        server = running_server()
-        if server is None:
-            raise ConfigError(f"no server given: {NO_SERVER}")
-        uri, username, password = server.connection()
-    else:
+    def login() -> tuple[str, str]:
         username = options["username"] or "neo4j"
-        password = _password(username, options["password_file"])
+        return username, _password(username, options["password_file"])
+
+    uri, auth = resolve_server(options["uri"], login)
     trusted = [options[name] for name in _TRUSTED if options.get(name) is not None]
-    return Neo4jStore.connect(uri, auth=(username, password), database=options["database"], trusted=trusted)
+    return Neo4jStore.connect(uri, auth=auth, database=options["database"], trusted=trusted)
 
 
 def _password(username: str, file: Path | None) -> str:

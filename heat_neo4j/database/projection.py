@@ -22,9 +22,9 @@ class Projection:
 
     Parameters
     ----------
-    labels : sequence of str, optional
+    labels : str or sequence of str, optional
         Nodes with any of these labels; by default all nodes except this package's own bookkeeping.
-    relationships : sequence of str, optional
+    relationships : str or sequence of str, optional
         Relationship types; by default all types except those of links this package predicted.
     weight : str, optional
         Relationship property with the weight, a finite number of 0 or more. Without it each relationship
@@ -77,8 +77,8 @@ class Projection:
     ['Paper']
     """
 
-    labels: Sequence[str] | None = None
-    relationships: Sequence[str] | None = None
+    labels: str | Sequence[str] | None = None
+    relationships: str | Sequence[str] | None = None
     _: KW_ONLY
     weight: str | None = None
     default_weight: float = 1.0
@@ -98,6 +98,7 @@ class Projection:
         for name in ("labels", "relationships"):
             names = getattr(self, name)
             if names is not None:
+                names = [names] if isinstance(names, str) else names
                 object.__setattr__(self, name, _checked_names(name, names, may_be_empty=False))
         for name in ("attributes", "text"):
             object.__setattr__(self, name, _checked_names(name, getattr(self, name), may_be_empty=True))

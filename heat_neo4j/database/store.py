@@ -10,7 +10,8 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.frames import Rows
+from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database import gds
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
@@ -21,7 +22,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import ServerReport, inspect_server
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
-from heat_neo4j.database.publish.publication import roll_back, version_before, write_lease
+from heat_neo4j.database.publish.publication import rollback, version_before, write_lease
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, count_needless, prune
 from heat_neo4j.database.publish.requests import RequestQueue
@@ -59,44 +60,9 @@ from heat_neo4j.graph import Graph, Triple
 
 
 class Neo4jStore:
-    """One database of a Neo4j server, as this package uses it.
+    """One database of a Neo4j server, as the rooms above use it; users call `heat_neo4j.Database`.
 
-    Parameters
-    ----------
-    driver : neo4j.Driver
-        A ready driver. It stays open when the store is closed; `connect` opens (and closes) its own.
-    database : str, optional
-        Database name; the user's home database if not given.
-    trusted : sequence of str
-        Filters, and names of node properties, that you vouch for. A filter that only the database records is
-        refused unless it is one of them or this machine has run it before; so is a property to write to.
-
-    Raises
-    ------
-    ConnectionFailed
-        By every method that asks the server: if it is lost or refuses the user.
-    ProjectionError
-        By every method that reads: if the server refuses a statement or a value of it.
-    WriteRefused
-        By every method that writes: if the user may not write, or values of others would be overwritten.
-    LeaseHeld
-        By every method that writes or removes coordinates, links or indexes: if another process writes
-        versions of the model.
-    WriteFailed
-        By every method that writes: if it stopped half-way. What was published before is untouched, and to
-        repeat completes the work.
-
-    Notes
-    -----
-    Where a method says nothing else, `graph` has been read from this database, `model` is the name of a
-    model, and `on_progress` is called as ``on_progress(stage, done, total)``.
-
-    Examples
-    --------
-    ::
-
-        with Neo4jStore.connect("neo4j://localhost:7687", auth=("neo4j", password)) as store:
-            graph = store.read_graph(Projection(labels=["Paper"], relationships=["CITES"]))
+    Its constructor takes a driver, which stays open when the store is closed; `connect` opens its own.
     """
 
     def __init__(
@@ -109,29 +75,7 @@ class Neo4jStore:
     def connect(
         cls, uri: str, *, auth: Auth, database: str | None = None, trusted: Sequence[str] = ()
     ) -> Self:
-        """Connect to the server at `uri`.
-
-        Parameters
-        ----------
-        uri : str
-            Such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura.
-        auth : tuple of str, or neo4j.Auth, or None
-            User name and password, another token of the driver, or None for a server without authentication.
-        database : str, optional
-            Database name; the user's home database if not given.
-        trusted : sequence of str
-            As for `Neo4jStore`.
-
-        Returns
-        -------
-        Neo4jStore
-            Open; close it, or use it as a context manager.
-
-        Raises
-        ------
-        ConnectionFailed
-            If nothing answers, the login is refused, the address is malformed or there is no such database.
-        """
+        """Connect to the server at `uri`; see `heat_neo4j.connect`."""
         store = cls.__new__(cls)
         store._connection = Connection.open(uri, auth=auth, database=database)
         store._connection.trust = Trust(trusted)
@@ -148,6 +92,11 @@ class Neo4jStore:
     def __repr__(self) -> str:
         return f"Neo4jStore({self._connection.address})"
 
+    @property
+    def address(self) -> str:
+        """How messages name the server."""
+        return self._connection.address
+
     def close(self) -> None:
         """Close the connection; a driver that was handed in stays open."""
         self._connection.close()
@@ -162,10 +111,10 @@ class Neo4jStore:
         """The filters and the property names that the operator vouches for."""
         return self._connection.trust
 
-    def inspect(self) -> ServerReport:
+    def doctor(self) -> ServerReport:
         """Return what the server offers the user, what is published there, and what is wrong.
 
-        Nothing is written, and nothing of the user's own graph is read. `heat doctor` prints it.
+        Nothing is written, and nothing of the user's own graph is read.
 
         Returns
         -------
@@ -178,8 +127,39 @@ class Neo4jStore:
         """Have `callback(statement, parameters)` called before each statement is sent; None ends it."""
         self._connection.tracer = callback
 
-    def query(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Run one of the queries that users copy, ``cypher/query/<name>.cypher``, and return its rows.
+    def run(self, cypher: str, /, **parameters: Any) -> Rows:
+        """Run a Cypher statement in a transaction and return its rows.
+
+        Parameters
+        ----------
+        cypher : str
+            The statement, which may write.
+        **parameters
+            Values of its ``$parameters``.
+
+        Returns
+        -------
+        Rows
+            A list of dicts, with `to_frame`.
+
+        Raises
+        ------
+        WriteFailed
+            If the server refuses the statement.
+
+        Examples
+        --------
+        ::
+
+            db.run("MATCH (p:Paper) WHERE p.year > $since RETURN p.id AS id", since=2000).to_frame()
+        """
+        records = self._connection.write_transaction(
+            lambda current: current.run(cypher, parameters).records, doing="running Cypher"
+        )
+        return Rows(dict(record) for record in records)
+
+    def query(self, name: str, /, **parameters: Any) -> Rows:
+        """Run one of the queries that come with the package, ``cypher/query/<name>.cypher``.
 
         Parameters
         ----------
@@ -189,6 +169,11 @@ class Neo4jStore:
             ``label`` and ``property`` where the query has them, which are written in the statement, so that
             an index over them is used; and values of the parameters that the file names. Those that it does
             not call required have defaults.
+
+        Returns
+        -------
+        Rows
+            A list of dicts, with `to_frame`.
 
         Raises
         ------
@@ -201,7 +186,7 @@ class Neo4jStore:
         names, values = query.divide(parameters)
         own = self._names_of(query, values["model"]) if set(query.names) - set(names) else {}
         if set(query.names) - set(names) - set(own):
-            return []  # not published: the names in the file could be those of another model
+            return Rows()  # not published: the names in the file could be those of another model
         names |= own
         values = {each.name: values[each.name] for each in query.parameters}
         records = self._connection.read(query.written(names), values, doing="querying")
@@ -211,7 +196,7 @@ class Neo4jStore:
                 require_names(self._connection, *chosen)
             if "model" in values and not read_version(self._connection, values["model"]):
                 raise nothing_published(values["model"], self._connection)
-        return [dict(record) for record in records]
+        return Rows(dict(record) for record in records)
 
     def copy_query(self, name: str, model: str = "heat", **names: str) -> str:
         """Return the file of one of the queries that users copy, with the names that a model has here.
@@ -269,8 +254,8 @@ class Neo4jStore:
     def neighbours(
         self,
         node: str,
+        n_neighbors: int = 10,
         *,
-        k: int = 10,
         model: str = "heat",
         labels: Sequence[str] | None = None,
         key: Key | None = None,
@@ -293,7 +278,7 @@ class Neo4jStore:
         ----------
         node : str
             Element id of the node, or the value of its key.
-        k : int
+        n_neighbors : int
             How many, 1 or more.
         labels : sequence of str, optional
             Labels that a node found by its key may have; those of the run if not given.
@@ -307,8 +292,8 @@ class Neo4jStore:
         show : sequence of str, optional
             Properties of the neighbours to return; those of the keys, if there are any, when not given.
         fetch : int, optional
-            How many candidates the index gives around the node at first, 1 or more; 60, or twice `k`, if not
-            given.
+            How many candidates the index gives around the node at first, 1 or more; 60, or twice
+            `n_neighbors`, if not given.
         exact : bool
             Look at every node, and do not use the index.
         among : {"all", "more_general", "more_special"}
@@ -335,7 +320,7 @@ class Neo4jStore:
         found = find_neighbours(
             self._connection,
             node,
-            k=k,
+            n_neighbors=n_neighbors,
             model=model,
             labels=labels,
             key=key,
@@ -602,7 +587,7 @@ class Neo4jStore:
         """
         return read_links(self._connection, graph, model)
 
-    def create_index(self, model: str = "heat", *, on_progress: Progress = no_progress) -> IndexStatus:
+    def create_index(self, model: str = "heat", *, on_progress: Progress | bool = False) -> IndexStatus:
         """Make the vector index of a model's published coordinates, unless it is there and as it must be.
 
         Returns
@@ -617,7 +602,7 @@ class Neo4jStore:
         WriteRefused
             If a node has no label, an index of others is in the way, or the user may not.
         """
-        return create_index(self._connection, model, on_progress)
+        return create_index(self._connection, model, as_progress(on_progress))
 
     def drop_index(self, model: str = "heat") -> tuple[str, ...]:
         """Drop the vector index of a model's published coordinates; return the names, if there were any."""
@@ -635,8 +620,8 @@ class Neo4jStore:
         """Return the run whose coordinates are published; None if there is none."""
         return read_bookkeeping(self._connection).published_run(model)
 
-    def roll_back(
-        self, model: str = "heat", *, dry_run: bool = False, on_progress: Progress = no_progress
+    def rollback(
+        self, model: str = "heat", *, dry_run: bool = False, on_progress: Progress | bool = False
     ) -> tuple[str | None, str | None]:
         """Publish the version before the published one again; again, to undo it.
 
@@ -648,7 +633,7 @@ class Neo4jStore:
             Which model.
         dry_run : bool
             Publish nothing.
-        on_progress : callable
+        on_progress : callable or bool
             Called with the stages "index new version", "settle" and "build index".
 
         Returns
@@ -671,7 +656,7 @@ class Neo4jStore:
         if dry_run:
             return runs_of(version_before(read_version(self._connection, model), model))
         with self.lease(model) as lease:
-            return roll_back(lease, on_progress)
+            return rollback(lease, as_progress(on_progress))
 
     def prune(
         self,
@@ -681,7 +666,7 @@ class Neo4jStore:
         previous: bool = False,
         dry_run: bool = False,
         lease: Lease | None = None,
-        on_progress: Progress = no_progress,
+        on_progress: Progress | bool = False,
     ) -> int:
         """Remove what no reader needs: remains of dead runs, versions nobody can go back to, old run nodes.
 
@@ -712,7 +697,7 @@ class Neo4jStore:
         if dry_run:
             return count_needless(read_bookkeeping(self._connection, history=True), model, records, previous)
         with nullcontext(lease) if lease else self.lease(model) as held:
-            return prune(held, records=records, previous=previous, on_progress=on_progress)
+            return prune(held, records=records, previous=previous, on_progress=as_progress(on_progress))
 
     def _check_model(self, model: str) -> None:
         """Raise a ProjectionError if there is no such model here."""
@@ -736,7 +721,7 @@ class Neo4jStore:
         model: str | None = None,
         everything: bool = False,
         dry_run: bool = False,
-        on_progress: Progress = no_progress,
+        on_progress: Progress | bool = False,
     ) -> ClearReport:
         """Remove exactly what one run, one model, or all runs of this package wrote.
 
@@ -770,7 +755,7 @@ class Neo4jStore:
             model=model,
             everything=everything,
             dry_run=dry_run,
-            on_progress=on_progress,
+            on_progress=as_progress(on_progress),
         )
 
     def read_graph(
@@ -910,7 +895,7 @@ class Neo4jStore:
         names: LoadNames | None = None,
         *,
         overwrite: bool = False,
-        on_progress: Progress = no_progress,
+        on_progress: Progress | bool = False,
     ) -> LoadReport:
         """Load a graph from outside: nodes by key, then weighted relationships. Twice is the same as once.
 
@@ -931,7 +916,9 @@ class Neo4jStore:
             time are. Nothing was written.
         """
         names = names or LoadNames()
-        return load_graph(self._connection, graph, names, overwrite=overwrite, on_progress=on_progress)
+        return load_graph(
+            self._connection, graph, names, overwrite=overwrite, on_progress=as_progress(on_progress)
+        )
 
     def make_room(self, label: str, *, family: str, origin: str) -> int:
         """Remove from a label what earlier loads of a family left; return how many nodes.
@@ -951,3 +938,8 @@ class Neo4jStore:
             If there are other nodes of that label. Nothing was removed.
         """
         return make_room(self._connection, label, family=family, origin=origin)
+
+
+def store_of(database: Any) -> Any:
+    """Return the store of a `heat_neo4j.Database`; anything else as it is."""
+    return getattr(database, "_store", database)

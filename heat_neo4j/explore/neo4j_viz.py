@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.read.published import StoredLinks
-from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.store import store_of
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import radius, to_poincare
 from heat_neo4j.graph import Graph
@@ -40,7 +40,7 @@ _PREDICTED, _PREDICTED_WIDTH = COLOURS[3], 2.0
 
 
 def to_neo4j_viz(
-    source: Neo4jStore | HEAT,
+    source: Any,
     model: str = "heat",
     *,
     caption: Key | None = None,
@@ -53,7 +53,7 @@ def to_neo4j_viz(
 
     Parameters
     ----------
-    source : Neo4jStore or HEAT
+    source : Database or HEAT
         The database of a published model, or an estimator that is fitted with ``n_components=2``.
     model : str
         Name of the published model; one of more than two dimensions is embedded once more, in the plane.
@@ -132,13 +132,14 @@ def to_neo4j_viz(
 
 
 def _placed(
-    source: Neo4jStore | HEAT, model: str, caption: Key | None, on_progress: Progress
+    source: Any, model: str, caption: Key | None, on_progress: Progress
 ) -> tuple[Graph, NDArray[np.float64], list[str], StoredLinks | None]:
     """Return a graph, points of the plane, shape (N, 3), the names of its nodes and its predicted links."""
-    if isinstance(source, Neo4jStore):
-        published = read_published(source, model, on_progress=on_progress)
-        names = node_names(source, published, caption)
-        links = read_links(source, published)
+    if not isinstance(source, HEAT):
+        store = store_of(source)
+        published = read_published(store, model, on_progress=on_progress)
+        names = node_names(store, published, caption)
+        links = read_links(store, published)
         return published.graph, embed_in_plane(published, on_progress=on_progress), names, links
     check_is_fitted(source, "embedding_")
     if source.embedding_.shape[1] != 3:

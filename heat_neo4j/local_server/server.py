@@ -1,14 +1,15 @@
 """`LocalServer`: a Neo4j Community server on this machine."""
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from heat_neo4j._utils.memory import machine_memory
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.errors import LocalServerError
+from heat_neo4j.errors import ConfigError, LocalServerError
 from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home, hold_lock
 from heat_neo4j.local_server.jars import install_jars
 from heat_neo4j.local_server.launch import end_process, find_process, launch
@@ -16,9 +17,12 @@ from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_rele
 from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java
 
 USER = "neo4j"
+NO_SERVER = "set NEO4J_URI, give an address (--uri), or start a local one with `heat server start`"
+"""What to do where there is no server."""
 START_TIMEOUT = 180.0
 STOP_TIMEOUT = 60.0
 
+Login = TypeVar("Login")
 StopOutcome = Literal["stopped", "killed", "not running", "gone"]
 """Of `LocalServer.stop`: the server ended on request, was killed, did not run, or had ended by itself."""
 
@@ -244,3 +248,29 @@ def running_server(name: str = "default", home: Path | None = None) -> LocalServ
         addresses = ", ".join(f"{server.release.series} at {server.connection()[0]}" for server in running)
         raise LocalServerError(f"several local servers run ({addresses}): stop one, or set NEO4J_URI")
     return running[0] if running else None
+
+
+def resolve_server(uri: str | None, login: Callable[[], Login]) -> tuple[str, Login | tuple[str, str]]:
+    """Return the address and login of a server: those given, or those of the running local server.
+
+    Parameters
+    ----------
+    uri : str, optional
+        Address of the server; that of the running local server if not given.
+    login : callable
+        Returns the login for `uri`; not called for the local server, which has its own.
+
+    Raises
+    ------
+    ConfigError
+        If no address is given and no local server runs.
+    LocalServerError
+        If several local servers run.
+    """
+    if uri:
+        return uri, login()
+    server = running_server()
+    if server is None:
+        raise ConfigError(f"no server given: {NO_SERVER}")
+    address, user, password = server.connection()
+    return address, (user, password)

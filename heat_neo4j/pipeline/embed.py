@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import nothing_published
@@ -29,16 +29,15 @@ from heat_neo4j.pipeline.job import Job, LinkOptions, followed, published_links
 from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
 from heat_neo4j.pipeline.published_model import model_of
 
-_DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()
 
 
 def embed(
     store: Neo4jStore,
     projection: Projection,
-    model: Embedder,
+    estimator: Embedder,
     *,
-    names: WriteNames = _DEFAULT_NAMES,
+    model: str | WriteNames = "heat",
     coordinates: str = "poincare",
     links: LinkOptions | None = _DEFAULT_LINKS,
     choose: Sequence[str] = (),
@@ -49,27 +48,25 @@ def embed(
     overwrite: bool = False,
     index: bool = True,
     dry_run: bool = False,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> RunReport:
     """Embed a projection of the database and publish coordinates and predicted links together.
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database.
     projection : Projection
         What to read.
-    model : HEAT
+    estimator : HEAT
         The estimator; it is fitted here, with the chosen parameters if some are to be chosen.
-    names : WriteNames
-        Names to write under.
+    model : str or WriteNames
+        Name of the model to publish; or `WriteNames`, which also names what is written.
     coordinates : {"poincare", "hyperboloid", "klein"}
         What to store.
     links : LinkOptions, optional
         Which links to predict; None for none. Earlier predicted links of the model then stay published.
     choose : sequence of str
         Parameters to choose by `choose_parameters`; the run records what was tried. Where nothing can be
-        chosen the model's own values are taken, and a note says why.
+        chosen the estimator's own values are taken, and a note says why.
     choose_seconds : float, optional
         Time to spend on that.
     memory_limit : int, optional
@@ -86,8 +83,8 @@ def embed(
         Whether a vector index is made over the coordinates, for queries of nearest nodes.
     dry_run : bool
         Do everything but write.
-    on_progress : callable
-        Told about the stages of reading, training, predicting and writing.
+    on_progress : callable or bool
+        Called with the stages of reading, training, predicting and writing; True draws bars.
 
     Returns
     -------
@@ -96,7 +93,7 @@ def embed(
     Raises
     ------
     ValueError
-        If `coordinates` is none of the three, or a parameter of the model is out of range.
+        If `coordinates` is none of the three, or a parameter of the estimator is out of range.
     ConfigError
         If the checkpoint cannot be written, or is another kind of file.
     ProjectionError
@@ -110,14 +107,24 @@ def embed(
     WriteFailed, ConnectionFailed
         If the server was lost; what was published before is untouched.
     """
+    names = model if isinstance(model, WriteNames) else WriteNames(model)
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     training = Checkpoint(checkpoint)
     begin_compiling()
     job = Job(
-        projection, model, names, coordinates, links, choose, choose_seconds, memory_limit, overwrite, index
+        projection,
+        estimator,
+        names,
+        coordinates,
+        links,
+        choose,
+        choose_seconds,
+        memory_limit,
+        overwrite,
+        index,
     )
-    with open_session(store, names.model, on_progress, dry_run=dry_run) as session:
+    with open_session(store, names.model, as_progress(on_progress), dry_run=dry_run) as session:
         report = run_job(session, job, EMBED, checkpoint=training, new_recipe=new_recipe).report
     assert report is not None  # only a refresh may have nothing to do
     return report
@@ -126,14 +133,14 @@ def embed(
 def publish(
     store: Neo4jStore,
     graph: Graph,
-    model: Embedder,
+    estimator: Embedder,
     links: PredictedLinks | None = None,
     *,
-    names: WriteNames = _DEFAULT_NAMES,
+    model: str | WriteNames = "heat",
     coordinates: str = "poincare",
     overwrite: bool = False,
     index: bool = True,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> RunReport:
     """Publish a fitted model, and links that were predicted from it, as one version.
 
@@ -141,15 +148,13 @@ def publish(
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database.
     graph : Graph
         As read from it; the model was fitted on it.
-    model : HEAT
+    estimator : HEAT
         The fitted model.
     links : PredictedLinks, optional
         What `predict_links` gave; earlier predicted links of the model stay published if not given.
-    names, coordinates, overwrite, index, on_progress
+    model, coordinates, overwrite, index, on_progress
         As for `embed`.
 
     Returns
@@ -163,6 +168,7 @@ def publish(
     LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
+    names = model if isinstance(model, WriteNames) else WriteNames(model)
     if not graph.provenance.projection:
         raise ValueError("only a graph read from a database can be published: this one was not")
     options = None
@@ -172,8 +178,8 @@ def publish(
         ranked = None if score is None else "distance" if by_distance else "combined"
         options = LinkOptions(**links.search, probability=score is not None, score=ranked)
     projection = Projection.from_dict(graph.provenance.projection)
-    job = Job(projection, model, names, coordinates, options, overwrite=overwrite, index=index)
-    with open_session(store, names.model, on_progress, dry_run=False) as session:
+    job = Job(projection, estimator, names, coordinates, options, overwrite=overwrite, index=index)
+    with open_session(store, names.model, as_progress(on_progress), dry_run=False) as session:
         return publish_fitted(session, job, graph, links)
 
 
@@ -187,7 +193,7 @@ def predict(
     memory_limit: int | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> RunReport:
     """Predict links from the published coordinates of a model and publish them in place of the last ones.
 
@@ -196,8 +202,6 @@ def predict(
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database.
     model : str
         Name of the model whose published coordinates are used.
     links : LinkOptions
@@ -224,7 +228,9 @@ def predict(
     LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
-    with open_session(store, model, on_progress, dry_run=dry_run, must_be_published=True) as session:
+    with open_session(
+        store, model, as_progress(on_progress), dry_run=dry_run, must_be_published=True
+    ) as session:
         run = session.published
         if run is None:
             raise nothing_published(model, session.bookkeeping)

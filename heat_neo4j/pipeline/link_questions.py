@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
@@ -91,7 +91,7 @@ def recommend(
     reverse: bool = False,
     model: str = "heat",
     labels: Sequence[str] | None = None,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> Recommendations:
     """Return the likeliest links of one node by the published score, of all that the graph lacks.
 
@@ -99,8 +99,6 @@ def recommend(
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database.
     node : str
         Element id of the node, or the value of its key.
     k : int
@@ -113,8 +111,8 @@ def recommend(
         Name of the published model.
     labels : sequence of str, optional
         Labels that a node found by its key may have; those of the run if not given.
-    on_progress : callable
-        Told about the stages of reading.
+    on_progress : callable or bool
+        Called with the stages of reading.
 
     Returns
     -------
@@ -129,7 +127,7 @@ def recommend(
         If the model is not published; the node is not there, not the only one or without coordinates; or a
         pattern is not in the graph, or none that the node's labels allow.
     """
-    published, score = _read(store, model, on_progress)
+    published, score = _read(store, model, as_progress(on_progress))
     row = _row_of(store, published, node, labels)
     chosen = _patterns(published.graph, patterns)
     allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
@@ -159,14 +157,12 @@ def explain(
     labels: Sequence[str] | None = None,
     target_labels: Sequence[str] | None = None,
     n_threads: int | None = None,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> Explanation:
     """Explain a link by the published score: what each feature adds, and what the two nodes share.
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database.
     source, target : str
         Element ids of the nodes, or the values of their keys. They may be joined already.
     pattern : str or (source label, type, target label), optional
@@ -180,8 +176,8 @@ def explain(
         Labels that the source, or the target, may have if found by its key; those of the run if not given.
     n_threads : int, optional
         Threads of the trainings; all cores when None.
-    on_progress : callable
-        Told about the stages of reading and of the counterfactual.
+    on_progress : callable or bool
+        Called with the stages of reading and of the counterfactual.
 
     Returns
     -------
@@ -194,7 +190,7 @@ def explain(
         not the only one or without coordinates; both are the same; or the pattern is not in the graph, or not
         exactly one is left that the nodes' labels allow.
     """
-    published, score = _read(store, model, on_progress)
+    published, score = _read(store, model, as_progress(on_progress))
     graph = published.graph
     pair = (
         _row_of(store, published, source, labels),
@@ -214,7 +210,7 @@ def explain(
             raise ProjectionError(f"no counterfactual: {_NO_REASONS}")
         trainer = model_of(published.run).set_params(n_threads=n_threads)
         effects = find_counterfactual(
-            trainer, published.embedding, graph, score, chosen, pair, on_progress=on_progress
+            trainer, published.embedding, graph, score, chosen, pair, on_progress=as_progress(on_progress)
         )
         link = replace(link, counterfactual=effects)
     return Explanation(published, link, notes)

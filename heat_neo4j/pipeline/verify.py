@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import software_versions
 from heat_neo4j.database.read.published import StoredCoordinates
@@ -113,12 +113,13 @@ def verify(
     run_id: str | None = None,
     *,
     model: str = "heat",
+    rounds: int | None = None,
     n_threads: int | None = None,
     scratch: str | Path | None = None,
     scheduler: str | None = None,
     memory_limit: int | None = None,
-    on_progress: Progress = no_progress,
-) -> Verification:
+    on_progress: Progress | bool = False,
+) -> Verification | VerifiedRounds:
     """Train a run again from its record and compare the result with the coordinates in the graph, to the bit.
 
     The graph is read as the run read it, and must be what it was then. The run's parameters and seed are
@@ -128,26 +129,30 @@ def verify(
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database.
     run_id : str, optional
         A run of the model whose coordinates are published, or kept for a rollback; the published one if not
         given.
     model : str
         Name of the model.
+    rounds : int, optional
+        Train only so many rounds of walks, at least 1, of a full run, and compare the points after each with
+        the run's record. That takes a part of the time, and says nothing of the coordinates in the graph.
     n_threads, scratch, scheduler
         Where and how to train, as `HEAT` takes it. The bits do not depend on it.
     memory_limit : int, optional
         Bytes that the training may use; no limit when None.
-    on_progress : callable
-        Told about the stages of reading and training.
+    on_progress : callable or bool
+        Called with the stages of reading and training; True draws bars.
 
     Returns
     -------
-    Verification
+    Verification or VerifiedRounds
+        Its `equal` says whether every bit is the same.
 
     Raises
     ------
+    ValueError
+        If `rounds` is below 1.
     ConfigError
         If the database has no such run, or it is one of another model.
     NotVerifiable
@@ -163,15 +168,18 @@ def verify(
     books = store.bookkeeping()
     run = _chosen(books, model, run_id)
     trainer = _trainer(run).set_params(n_threads=n_threads, scratch=scratch, scheduler=scheduler)
+    progress = as_progress(on_progress)
+    if rounds is not None:
+        return _verify_rounds(store, run, trainer, rounds, memory_limit, progress, clock)
     earlier = _earlier(books, run)
     projection = run.trusted_projection(store.trust)
-    graph = _read(store, run, trainer, memory_limit, on_progress)
+    graph = _read(store, run, trainer, memory_limit, progress)
     stored = _read_coordinates(store, graph, books, run)
     start = None if earlier is None else _read_coordinates(store, graph, books, earlier)
     state = GraphState(graph, run.settings, _alpha(run), earlier, start)
     clock.lap("read")
     try:
-        trained = _train(run, trainer, state, projection, clock, on_progress)
+        trained = _train(run, trainer, state, projection, clock, progress)
         again, _ = coordinates_of(trained, run.decision or FULL, state, stored.kind)
     except (NothingToLearnError, DivergedError, NotHyperbolicError, WriteRefused) as error:
         raise NotVerifiable(f"run {run.run_id} cannot be trained again: {error}") from error
@@ -193,43 +201,16 @@ def verify(
     )
 
 
-def verify_rounds(
+def _verify_rounds(
     store: Neo4jStore,
+    run: RunRecord,
+    trainer: Embedder,
     n_rounds: int,
-    run_id: str | None = None,
-    *,
-    model: str = "heat",
-    n_threads: int | None = None,
-    scratch: str | Path | None = None,
-    scheduler: str | None = None,
-    memory_limit: int | None = None,
-    on_progress: Progress = no_progress,
+    memory_limit: int | None,
+    on_progress: Progress,
+    clock: Clock,
 ) -> VerifiedRounds:
-    """Train the first rounds of walks of a full run again, and compare the points after each with its record.
-
-    That takes a part of the time, says nothing of the rounds after these, and nothing of the coordinates.
-
-    Parameters
-    ----------
-    n_rounds : int
-        How many rounds, at least 1.
-    store, run_id, model, n_threads, scratch, scheduler, memory_limit, on_progress
-        As for `verify`.
-
-    Returns
-    -------
-    VerifiedRounds
-
-    Raises
-    ------
-    ValueError
-        If `n_rounds` is below 1.
-    ConfigError, NotVerifiable, ProjectionError, MemoryExceeded
-        As for `verify`.
-    """
-    clock = Clock()
-    run = _chosen(store.bookkeeping(), model, run_id)
-    trainer = _trainer(run).set_params(n_threads=n_threads, scratch=scratch, scheduler=scheduler)
+    """Train the first rounds of walks of a full run again, and compare the points after each."""
     recorded, halved = run.training.get("digests"), run.training.get("learning_rate_halved", 0)
     if run.decision != FULL or not recorded:
         raise NotVerifiable(

@@ -2,11 +2,11 @@
 
 # Pydantic reads the annotations of the fields when the class is made.
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.keys import Key
-from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.store import Neo4jStore, store_of
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.retrieval.passages import Search
 
@@ -14,7 +14,7 @@ try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import ConfigDict, Field
+    from pydantic import BeforeValidator, ConfigDict, Field
 except ImportError as error:
     raise ConfigError(
         "HeatDocumentRetriever needs langchain-core: pip install 'heat-neo4j[graphrag]'"
@@ -32,8 +32,8 @@ class HeatDocumentRetriever(BaseRetriever):
 
     Parameters
     ----------
-    store : Neo4jStore
-        The database, such as `connect` opens; it stays open.
+    database : Database
+        As `connect` opens it; it stays open.
     k : int
         How many documents, 1 or more.
     among : {"all", "more_general", "more_special"}
@@ -59,12 +59,12 @@ class HeatDocumentRetriever(BaseRetriever):
     ::
 
         with connect() as db:
-            documents = HeatDocumentRetriever(store=db, key="title", among="more_general").invoke("Alien")
+            documents = HeatDocumentRetriever(database=db, key="title", among="more_general").invoke("Alien")
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    store: Neo4jStore = Field(repr=False)
+    database: Annotated[Neo4jStore, BeforeValidator(store_of)] = Field(repr=False)
     k: int = Field(default=5, ge=1)
     among: Among = "all"
     model: str = "heat"
@@ -87,7 +87,7 @@ class HeatDocumentRetriever(BaseRetriever):
             properties=self.properties,
             n_links=self.n_links,
         )
-        passages = search.passages(self.store, query, self.k, self.among)
+        passages = search.passages(self.database, query, self.k, self.among)
         return [
             Document(id=each.metadata["element_id"], page_content=each.content, metadata=each.metadata)
             for each in passages

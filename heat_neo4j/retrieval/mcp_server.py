@@ -93,7 +93,9 @@ class Tools:
 
     def _near(self, node: str, k: int, label: str | None, among: Among) -> dict[str, Any]:
         node_filter = None if label is None else label_predicate(label)
-        found = self._store.neighbours(node, k=k, model=self._model, node_filter=node_filter, among=among)
+        found = self._store.neighbours(
+            node, n_neighbors=k, model=self._model, node_filter=node_filter, among=among
+        )
         return found.to_dict()
 
 

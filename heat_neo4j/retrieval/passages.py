@@ -43,10 +43,10 @@ class Search:
                 raise TypeError(f"{name} must be a list of names, got {getattr(self, name)!r}")
 
     def passages(self, store: Neo4jStore, node: str, k: int, among: Among) -> tuple[Passage, ...]:
-        """Return the nodes nearest to one, nearest first; errors are those of `Neo4jStore.neighbours`."""
+        """Return the nodes nearest to one, nearest first; errors are those of `Database.neighbours`."""
         found = store.neighbours(
             node,
-            k=k,
+            n_neighbors=k,
             model=self.model,
             labels=self.labels,
             key=self.key,

@@ -129,7 +129,7 @@ def _run_task(
     store: Neo4jStore, job: Job, action: object, mode: str, on_progress: Progress, log: Callable[[str], None]
 ) -> Answer:
     if action == "rollback":
-        run_id, _ = store.roll_back(job.names.model)
+        run_id, _ = store.rollback(job.names.model)
         return Answer(DONE, "rolled back", f"run {run_id} is published again", run_id)
     if action == "prune":
         count = store.prune(job.names.model, records=job.records, on_progress=on_progress)

@@ -28,8 +28,9 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j import HEAT, Neo4jStore
+from heat_neo4j import HEAT
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.linkpred.baselines import adamic_adar, popularity
 from heat_neo4j.linkpred.metrics import auroc, average_precision

@@ -41,9 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j import HEAT, Neo4jStore
+from heat_neo4j import HEAT
 from heat_neo4j.database.index.nearest import FETCH
 from heat_neo4j.database.query_files import load_query
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph, Provenance
 from tests.benchmarks.class_graph import class_graph
 from tests.benchmarks.hyperbolic import hyperbolic_graph
@@ -223,7 +224,7 @@ def ways(session: neo4j.Session, embedded: Embedded, k: int) -> dict[str, Ask]:
         return ask
 
     def helper(row: int) -> list[int]:
-        found = embedded.store.neighbours(str(row), k=k)
+        found = embedded.store.neighbours(str(row), n_neighbors=k)
         return [int(node.properties[KEY]) for node in found.nodes]
 
     def in_memory(row: int) -> list[int]:

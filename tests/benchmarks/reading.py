@@ -76,7 +76,7 @@ TRANSPORT = {
 READ = f"""
 import resource, sys
 from time import perf_counter
-from heat_neo4j import Neo4jStore
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.projection import Projection
 
 def peak():
@@ -92,7 +92,7 @@ MEASURE = f"""
 import hashlib, sys, threading
 from time import perf_counter, sleep
 import numpy as np
-from heat_neo4j import Neo4jStore
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read import cursors
 

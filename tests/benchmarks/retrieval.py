@@ -22,7 +22,7 @@ from time import perf_counter
 import neo4j
 import numpy as np
 
-from heat_neo4j import Neo4jStore
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import at_radius, lift
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.retrieval.graphrag import HeatRetriever
@@ -94,7 +94,7 @@ def ways(embedded: Embedded, session: neo4j.Session, driver: neo4j.Driver, k: in
         return [record["node"] for record in session.run(statement, values)]
 
     def helper(row: int) -> list[int]:
-        found = embedded.store.neighbours(str(row), k=k)
+        found = embedded.store.neighbours(str(row), n_neighbors=k)
         return [int(node.properties[KEY]) for node in found.nodes]
 
     def by_graphrag(row: int) -> list[int]:

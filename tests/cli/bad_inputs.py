@@ -86,7 +86,7 @@ CASES = [
         "no server named",
         EMBED,
         2,
-        "no server given: set NEO4J_URI, give --uri, or start a local one with `heat server start`",
+        "no server given: set NEO4J_URI, give an address (--uri), or start a local one with `heat server start`",
         environment={"NEO4J_URI": None},
     ),
     Case(

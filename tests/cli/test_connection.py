@@ -111,7 +111,8 @@ def test_no_server_at_all(opened):
     result = run(NEO4J_PASSWORD="secret")
     assert result.exit_code == 2
     assert result.stderr == (
-        "heat: no server given: set NEO4J_URI, give --uri, or start a local one with `heat server start`\n"
+        "heat: no server given: set NEO4J_URI, give an address (--uri), or start a local one with "
+        "`heat server start`\n"
     )
 
 

@@ -108,7 +108,7 @@ class Store:
     def query(self, name, **values):
         return [{self.text: self.text, "values": [self.text, {self.text: self.text}]}]
 
-    def roll_back(self, model, **_):
+    def rollback(self, model, **_):
         return self.text, self.text + "x"
 
     def drop_index(self, model, **_):

@@ -23,7 +23,7 @@ def test_nearest_among_more_general_and_more_special_nodes(store, toy, exact):
             ("more_general", lambda j, i=i: toy.radius(j) < toy.radius(i)),
             ("more_special", lambda j, i=i: toy.radius(j) > toy.radius(i)),
         ):
-            answer = store.neighbours(toy.keys[i], model=toy.model, k=7, exact=exact, among=among)
+            answer = store.neighbours(toy.keys[i], model=toy.model, n_neighbors=7, exact=exact, among=among)
             assert [each.properties["key"] for each in answer.nodes] == toy.nearest(toy.keys[i], 7, keep)
             assert answer.certified
             fewer = store.neighbours(
@@ -44,7 +44,7 @@ def test_nodes_between_two(store, toy):
             assert way - found.distance == pytest.approx(each.detour, abs=1e-9)
         (direct,) = (
             each.distance
-            for each in store.neighbours(key, model=toy.model, k=60).nodes
+            for each in store.neighbours(key, model=toy.model, n_neighbors=60).nodes
             if each.element_id == found.other_id
         )
         assert found.distance == pytest.approx(direct, abs=1e-9)

@@ -185,7 +185,7 @@ def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, gra
         assert [row["name"] for row in staged] == ([STAGED] if seed else [])
         expect_index(published, LABEL, 2 + seed)
         expect_found(cypher, points)
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     assert list(of_ours(cypher)) == [INDEX, STAGED]
     expect_index(of_ours(cypher)[INDEX], LABEL, 2)
     expect_found(cypher, random_points(N, 0, d=2))
@@ -201,7 +201,7 @@ def test_indexes_of_the_same_dimension_go_on(store, cypher, graph):
     store.tracer(lambda statement, parameters: statements.append(statement))
     store.write_embedding(graph, random_points(N, 2), names=NAMES)
     expect_found(cypher, random_points(N, 2))
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     expect_found(cypher, random_points(N, 1))
     assert cypher("SHOW INDEXES YIELD id, name") == before
     assert not [each for each in statements if "INDEX `" in each]
@@ -236,7 +236,7 @@ def test_a_version_without_index_takes_the_index_of_the_one_before_away(store, c
     store.write_embedding(graph, random_points(N, 2), names=NAMES, index=False)
     assert of_ours(cypher) == {}
     assert not {"indexes", "core"} & set(model_node(cypher))
-    store.roll_back(NAMES.model)  # which had one
+    store.rollback(NAMES.model)  # which had one
     assert list(of_ours(cypher)) == [INDEX, STAGED]
     expect_found(cypher, random_points(N, 1))
 
@@ -257,7 +257,7 @@ def test_nodes_of_several_labels_get_few_indexes(store, cypher, graph):
         expect_index(rows[NAMES.index_of(label)], label, 3)
     status = store.index_status(NAMES.model)
     assert (len(status.indexes), status.problems) == (2, ())
-    near = store.neighbours(graph.node_ids[23], k=N, model=NAMES.model, show=["key"])
+    near = store.neighbours(graph.node_ids[23], n_neighbors=N, model=NAMES.model, show=["key"])
     assert [each.properties["key"] for each in near.nodes] == nearest_keys(points, 23)
     assert near.fetch is not None
     store.write_embedding(several, points, names=NAMES)
@@ -377,7 +377,7 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
         auth = (server.user, server.password)
         with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
             while not done.is_set():
-                near = reader.neighbours("0", key="key", k=5, model=NAMES.model)
+                near = reader.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
                 asked["neighbours"].append([each.properties["key"] for each in near.nodes])
 
     def by_statement():
@@ -396,7 +396,7 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
         reader.start()
     for turn in range(1, 3):
         store.write_embedding(graph, versions[turn % 2], names=NAMES)
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     done.set()
     for reader in readers:
         reader.join()
@@ -426,7 +426,7 @@ def test_an_answer_that_a_later_version_may_have_overtaken_is_void(store, graph,
         return records
 
     monkeypatch.setattr(Connection, "read", read)
-    near = store.neighbours("0", key="key", k=5, model=NAMES.model)
+    near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
     assert answers[0] != answers[1]
     assert [each.properties["key"] for each in near.nodes] == answers[heard != "in time"]
 
@@ -444,7 +444,7 @@ def test_versions_that_never_rest_are_told(server, store, graph, monkeypatch):
     with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
         reader.tracer(publish)
         with pytest.raises(ProjectionError, match="published anew again and again: ask later"):
-            reader.neighbours("0", key="key", k=5, model=NAMES.model)
+            reader.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
 
 
 # --- removing ----------------------------------------------------------------------------------------------
@@ -594,7 +594,7 @@ def test_a_staged_index_that_cannot_be_is_done_without(store, cypher, graph, dro
     assert f"the index '{STAGED}' over" in caplog.text
     assert (record.status, record.indexes) == ("complete", ())
     assert set(of_ours(cypher)) == {STAGED}
-    near = store.neighbours("0", key="key", k=5, model=NAMES.model)
+    near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
     assert [each.properties["key"] for each in near.nodes] == nearest_keys(random_points(N, 2), 0)[:5]
     assert store.create_index(NAMES.model).problems == ()
     assert set(of_ours(cypher)) == {INDEX, STAGED}
@@ -722,7 +722,7 @@ def test_an_index_that_fails_while_it_is_built_ends_the_run(store, cypher, graph
         store.write_embedding(graph, random_points(N, 2, d=4), names=NAMES)
     monkeypatch.undo()
     seen = random_points(N, 1) if name == STAGED else random_points(N, 2, d=4)
-    near = store.neighbours("0", key="key", k=5, model=NAMES.model)
+    near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
     assert near.fetch is not None
     assert [each.properties["key"] for each in near.nodes] == nearest_keys(seen, 0)[:5]
     with store.lease(NAMES.model):

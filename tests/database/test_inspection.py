@@ -289,7 +289,7 @@ def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
     cypher(BOOKKEEPING, run=RUN)
     try:
         before = snapshot(cypher)
-        report = store.inspect()
+        report = store.doctor()
         assert snapshot(cypher) == before
     finally:
         cypher(

@@ -73,7 +73,7 @@ def assert_at_rest(cypher, store, graph, seed, before, indexed=True):
     assert node.get("indexes", []) == ([index] if indexed else [])
     assert index_names(cypher) == ([staged_index, index] if indexed else [])
     assert {record.status for record in store.runs(NAMES.model) if record.run_id != run} <= {"superseded"}
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     assert_whole(store, graph, before)
 
 

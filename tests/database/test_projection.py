@@ -97,7 +97,6 @@ def test_it_cannot_be_changed():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"labels": "Paper"}, TypeError, "labels must be a list of names, got 'Paper'"),
         ({"labels": []}, ValueError, "labels must name at least one, or be None for all"),
         ({"labels": [""]}, ValueError, "labels must not be empty"),
         ({"labels": [1]}, TypeError, "labels must be a string, got 1"),

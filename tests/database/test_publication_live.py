@@ -92,7 +92,7 @@ def test_clearing_a_run_tells_what_other_versions_go_with_it(cypher, store, ring
     local = publish(store, ring, 1, np.arange(N) % 3 == 0).run_id
     assert store.clear(run_id=first, dry_run=True).others == (local,)
     assert store.clear(run_id=local, dry_run=True).others == (first,)
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     assert store.clear(run_id=local).others == ()
     assert plain(cypher) == before
     local = publish(store, ring, 2, np.arange(N) % 3 == 0).run_id
@@ -155,7 +155,7 @@ def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, 
     acts = {
         "full": lambda seed: publish(store, ring, seed),
         "local": lambda seed: publish(store, ring, seed, changed),
-        "rollback": lambda seed: store.roll_back(NAMES.model),
+        "rollback": lambda seed: store.rollback(NAMES.model),
     }
     outcomes, is_over = [], False
     while not is_over:
@@ -174,7 +174,7 @@ def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, 
     # It has not happened, and then it has.
     assert outcomes == sorted(outcomes)
     assert {False, True} == set(outcomes)
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     assert plain(cypher) == before
     assert at_rest(cypher)["run"] == old["run"]
 

@@ -86,7 +86,7 @@ def publish_all_kinds(store, graph):
     publish(store, graph, 0)
     publish(store, graph, 1)
     publish(store, graph, 2, changed=np.arange(graph.n_nodes) < 4)
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     store.neighbours(graph.node_ids[0], model=NAMES.model, exact=True)
     store.between(graph.node_ids[0], graph.node_ids[5], model=NAMES.model)
 
@@ -225,7 +225,7 @@ def test_nothing_is_left_on_a_node_that_loses_its_label(store, cypher, ring, kin
         acted = at(store, {"while staged": STAGED, "while unstaged": SETTLED}[moment], lose)
     now = ring if moment != "before" else ring_graph(cypher, LABEL)
     if kind == "rollback":
-        store.roll_back(NAMES.model)
+        store.rollback(NAMES.model)
     else:
         publish(store, now, 2, changed=None if kind == "full" else np.arange(now.n_nodes) < 6)
     store.tracer(None)
@@ -237,7 +237,7 @@ def test_nothing_is_left_on_a_node_that_loses_its_label(store, cypher, ring, kin
     if moment == "before" and kind != "rollback":
         assert NAMES.run not in held[published["id"]]  # it has left the projection
         assert NAMES.previous.run in held[published["id"]]
-        store.roll_back(NAMES.model)
+        store.rollback(NAMES.model)
         held = {row["id"]: set(row["held"]) for row in cypher(VALUES + "RETURN elementId(n) AS id, held")}
         assert NAMES.run in held[published["id"]]  # all of the version before is back
     store.clear(model=NAMES.model)
@@ -252,7 +252,7 @@ def test_a_rollback_finds_a_node_that_loses_its_labels_after_it_has_left(store, 
     cypher(f"{LOSES} SET n:{OTHER}")
     publish(store, ring_graph(cypher, LABEL), 1)
     cypher(f"MATCH (n:{OTHER} {{key: 3}}) REMOVE n:{OTHER} SET n:NoMore")
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     store.prune(NAMES.model, previous=True)
     assert cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key") == before
 

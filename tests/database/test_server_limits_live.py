@@ -78,7 +78,7 @@ def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throw
         for work in (
             lambda: publish(0),
             lambda: publish(1),
-            lambda: store.roll_back(NAMES.model),
+            lambda: store.rollback(NAMES.model),
             lambda: store.prune(NAMES.model, previous=True),
             lambda: store.clear(model=NAMES.model),
         ):

@@ -127,7 +127,7 @@ def expect_seen(store, cypher, graph, seed, links, index=None):
     assert node["dimension"] == points.shape[1]
     if index or (index is None and "indexes" in node):
         assert store.index_status(MODEL).problems == ()
-        near = store.neighbours("3", key="key", k=5, model=MODEL)
+        near = store.neighbours("3", key="key", n_neighbors=5, model=MODEL)
         assert [each.properties["key"] for each in near.nodes] == nearest_keys(points, 3)[:5]
         assert near.fetch is not None  # the index answered
     else:
@@ -162,7 +162,7 @@ def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_retur
     assert (published["previousRun"], published["previousLinkRun"]) == (runs[1].run_id, runs[1].run_id)
     expect_seen(store, cypher, graph, 2, 2)
     for turn in range(2):
-        assert store.roll_back(MODEL) == (runs[1 + turn].run_id,) * 2
+        assert store.rollback(MODEL) == (runs[1 + turn].run_id,) * 2
         expect_seen(store, cypher, graph, 1 + turn, 1 + turn)
         node = model_node(cypher)
         assert node["rolledBackAt"] == node["publishedAt"]
@@ -179,7 +179,7 @@ def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cyp
     publish(store, graph, 0, links=False, index=indexes[0])
     publish(store, graph, 1, index=indexes[1])
     for links in (None, 1):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
         expect_seen(store, cypher, graph, 0 if links is None else 1, links)  # the index of either serves
 
 
@@ -188,7 +188,7 @@ def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cyp
 def test_a_rollback_that_was_not_heard_of_is_not_done_twice(store, cypher, graph, monkeypatch):
     runs = [publish(store, graph, seed) for seed in range(2)]
     heard = lose_first_answers(monkeypatch)
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     monkeypatch.undo()
     assert {doing for _, doing in heard} == {
         "taking the lease",
@@ -207,12 +207,12 @@ def test_a_rollback_that_was_not_heard_of_is_not_done_twice(store, cypher, graph
 def test_without_a_version_before_there_is_no_way_back(store, cypher, graph, dry_run):
     refusal = r"^model 'version test' has no version before the published one in this database$"
     with pytest.raises(ProjectionError, match=r"^there is no model 'version test' in this database: "):
-        store.roll_back(MODEL, dry_run=dry_run)
+        store.rollback(MODEL, dry_run=dry_run)
     publish(store, graph, 0)
     before = snapshot(cypher)
     assert not KEPT & set(model_node(cypher))
     with pytest.raises(ProjectionError, match=refusal):
-        store.roll_back(MODEL, dry_run=dry_run)
+        store.rollback(MODEL, dry_run=dry_run)
     assert snapshot(cypher) == before
 
 
@@ -220,14 +220,14 @@ def test_a_dry_run_tells_what_a_rollback_and_a_prune_do_and_changes_nothing(stor
     runs = [publish(store, graph, seed).run_id for seed in range(4)]
     with second.lease(MODEL):  # a dry run needs none
         before = snapshot(cypher)
-        told = store.roll_back(MODEL, dry_run=True)
+        told = store.rollback(MODEL, dry_run=True)
         counts = [store.prune(MODEL, records=records, dry_run=True) for records in (0, 1, 9)]
         with_previous = store.prune(MODEL, records=0, previous=True, dry_run=True)
         assert snapshot(cypher) == before
     assert told == (runs[2], runs[2])
     assert (counts, with_previous) == ([2, 1, 0], 3)
-    assert store.roll_back(MODEL) == told
-    assert store.roll_back(MODEL) == (runs[3], runs[3])
+    assert store.rollback(MODEL) == told
+    assert store.rollback(MODEL) == (runs[3], runs[3])
     assert store.prune(MODEL, records=1) == 1
     assert store.prune(MODEL, records=0, previous=True) == 2
 
@@ -245,7 +245,7 @@ def cleared(second, graph):
 
 
 def rolled_back(second, graph):
-    second.roll_back(MODEL)
+    second.rollback(MODEL)
 
 
 @pytest.mark.parametrize("act", [again, slow(pruned), slow(cleared), slow(rolled_back)])
@@ -260,7 +260,7 @@ def test_while_a_rollback_is_under_way_all_else_is_refused(store, second, cypher
     for version in range(2):
         publish(store, graph, version)
     with before_first(store, "SET m.version", try_it):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
     assert len(refused) == 1
     expect_seen(store, cypher, graph, 0, 0)
 
@@ -279,7 +279,7 @@ def test_a_rollback_whose_lease_another_took_does_nothing(store, second, cypher,
         before_first(store, "SET m.version", overtake) as acted,
         pytest.raises(LeaseHeld, match="was taken over"),
     ):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
     assert acted
     expect_seen(store, cypher, graph, seed, seed)
 
@@ -366,7 +366,7 @@ def test_readers_of_a_model_that_is_published_without_pause_see_whole_versions(
         reader.start()
     try:
         for _ in range(publications):
-            store.roll_back(MODEL)
+            store.rollback(MODEL)
     finally:
         done.set()
         for reader in readers:
@@ -384,9 +384,9 @@ def test_neighbours_are_of_one_version_if_another_is_published_between_the_two_s
     publish(store, graph, 0, index=False)
     asked = []
     with before_first(store, "AS certified", lambda: publish(second, graph, 1, index=False)) as acted:
-        overtaken = store.neighbours("3", key="key", k=5, model=MODEL, n_links=9)
+        overtaken = store.neighbours("3", key="key", n_neighbors=5, model=MODEL, n_links=9)
         store.tracer(lambda statement, _: asked.append(statement))
-        at_rest = store.neighbours("3", key="key", k=5, model=MODEL, n_links=9)
+        at_rest = store.neighbours("3", key="key", n_neighbors=5, model=MODEL, n_links=9)
     assert acted
     assert overtaken == at_rest
     assert [each.properties["key"] for each in at_rest.nodes] == nearest_keys(points_of(1), 3)[:5]
@@ -401,7 +401,7 @@ def test_the_published_run_is_the_one_that_readers_are_sent_to(store, cypher, gr
     """Whatever the runs' nodes say, which a reader can meet in the middle of a switch."""
     assert store.published_run(MODEL) is None
     runs = [publish(store, graph, seed) for seed in range(2)]
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     cypher("MATCH (r:HeatRun {model: $m}) SET r.status = $status", m=MODEL, status=status)
     assert store.published_run(MODEL).run_id == runs[0].run_id
 
@@ -438,8 +438,8 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
         store.drop_index(MODEL)
         store.create_index(MODEL)
         runs.append(store.write_links(graph, random_links(N, 5), names=NAMES))
-        store.roll_back(MODEL)
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
+        store.rollback(MODEL)
         store.prune(MODEL, previous=True)
         store.clear(run_id=runs[3].run_id)
         store.prune(MODEL)
@@ -452,12 +452,12 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
 @pytest.mark.slow
 def test_a_run_after_a_rollback_keeps_the_version_that_was_gone_back_to(store, cypher, graph):
     runs = [publish(store, graph, seed) for seed in range(3)]
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     runs.append(publish(store, graph, 3))
     assert runs[3].previous_run == runs[1].run_id
     expect_seen(store, cypher, graph, 3, 3)
     expect_in_graph(cypher, runs[3], runs[1])
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     expect_seen(store, cypher, graph, 1, 1)
 
 
@@ -467,7 +467,7 @@ def test_a_rollback_while_a_run_writes_is_refused_and_the_run_goes_on(store, sec
     with store.start_run(graph, names=NAMES) as run:
         run.write_embedding(points_of(2), coordinates="hyperboloid")
         with pytest.raises(LeaseHeld, match="is being written by"):
-            second.roll_back(MODEL)
+            second.rollback(MODEL)
         expect_seen(second, cypher, graph, 1, 1)
         run.publish()
     expect_seen(store, cypher, graph, 2, 1)
@@ -480,7 +480,7 @@ def test_a_rollback_of_links_leaves_the_coordinates(store, cypher, graph):
     expect_seen(store, cypher, graph, 1, 5)
     expect_in_graph(cypher, run, links=links, previous_links=run)
     for expected, published, before in ((1, run, links), (5, links, run)):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
         expect_seen(store, cypher, graph, 1, expected)
         expect_in_graph(cypher, run, links=published, previous_links=before)
     assert [values for _, values in sorted(plain_nodes(cypher, NAMES).items())] == coordinates
@@ -496,7 +496,7 @@ def test_a_rollback_of_links_does_not_forget_what_became_of_the_index(store, cyp
     elif index is False:
         store.drop_index(MODEL)
     for links in (1, 5):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
         expect_seen(store, cypher, graph, 1, links, index=index)
 
 
@@ -511,7 +511,7 @@ def test_clearing_the_version_before_forgets_it(store, cypher, graph):
     expect_seen(store, cypher, graph, 1, 1)
     expect_in_graph(cypher, runs[1], previous_links=None)
     with pytest.raises(ProjectionError, match="has no version before"):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
 
 
 @pytest.mark.parametrize("half", ["coordinates", "links"])
@@ -534,7 +534,7 @@ def test_clearing_the_published_version_leaves_the_one_before_to_go_back_to(stor
     with pytest.raises(ProjectionError, match="has no published coordinates"):
         store.read_embedding(graph, names=NAMES)
     expect_in_graph(cypher, None, runs[0], links=None)
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     expect_seen(store, cypher, graph, 0, 0)
     expect_in_graph(cypher, runs[0], previous_links=None)
     assert not KEPT & set(model_node(cypher))
@@ -605,7 +605,7 @@ def test_the_latest_records_are_kept_and_all_runs_whose_values_are_in_the_graph(
     assert [run.run_id for run in store.runs(MODEL)] == expected
     expect_in_graph(cypher, runs[4], runs[3])
     expect_seen(store, cypher, graph, 4, 4)
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     expect_seen(store, cypher, graph, 3, 3)
 
 
@@ -618,7 +618,7 @@ def test_pruning_the_version_before_removes_all_of_it(store, cypher, graph):
     assert not KEPT & set(model_node(cypher))
     expect_seen(store, cypher, graph, 2, 2)
     with pytest.raises(ProjectionError, match="has no version before"):
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
     assert statuses(store).keys() == {run.run_id for run in runs}
 
 
@@ -833,7 +833,7 @@ def test_a_node_that_is_made_after_the_look_sends_readers_nowhere(store, cypher,
     for seed in range(2):
         publish(store, graph, seed)
     with before_first(store, "SET m.version", lambda: cypher(ANOTHER_NODE, m=MODEL)) as acted:
-        store.roll_back(MODEL)
+        store.rollback(MODEL)
     assert acted
     found = cypher(load_query("published").text)
     assert [row["model"] for row in found] == [MODEL]

@@ -320,7 +320,7 @@ def test_a_run_of_some_nodes_writes_no_others(store, cypher, graph, kind):
     assert {(held["key"], held["writerTestRunPrevious"]) for held in kept} == {
         (key, first.run_id) for key in (0, 5, 7, 39)
     }
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     back = snapshot(cypher)["nodes"]
     values = ("writerTestEmbedding", "writerTestRadius", "writerTestRun", "writerTestVector")
     for identity in graph.node_ids:
@@ -341,7 +341,7 @@ def test_a_node_that_left_the_projection_loses_its_old_coordinates(store, cypher
             "previous": {before.run_id: N - 1},
             "torn": {first.run_id: 1},  # what it had is kept: of the first run, that is for one rollback
         }
-    store.roll_back(NAMES.model)
+    store.rollback(NAMES.model)
     assert runs_in_graph(cypher, LABEL, NAMES)["plain"] == {before.run_id: N - 1}
     assert "torn" in runs_in_graph(cypher, LABEL, NAMES)
     store.clear(model=NAMES.model)
@@ -916,7 +916,7 @@ def test_what_goes_over_the_graph_in_many_batches_leaves_nothing_out(store, cyph
             "plain": {second: N}, "previous": {first: N},
             "plain links": {second: 30}, "previous links": {first: 30},
         }  # fmt: skip
-        store.roll_back(NAMES.model)
+        store.rollback(NAMES.model)
     report = store.clear(model=NAMES.model)
     assert (report.nodes, report.links) == (2 * N, 60)
     assert snapshot(cypher) == before

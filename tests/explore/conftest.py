@@ -16,7 +16,8 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from heat_neo4j import Neo4jStore, Projection, WriteNames
+from heat_neo4j import Projection, WriteNames
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.patterns import Pattern
 from tests.support.live_graph import Cypher, open_cypher, random_links, random_points
 

@@ -86,9 +86,9 @@ def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, pape
     assert written.nodes[local].keys() == {*range(N), added} - {50, 60}
     again = refreshed("full", "full")
     assert len({first, placed, local, again}) == 4
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     expect(local)
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     expect(again)
     cypher(f"MATCH (n {{key: 60, words: ['w0', 'v4']}}) SET n:{LABEL}")
 
@@ -100,10 +100,10 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
     key = papers.add()
     placed = refresh(store, JOB).report.run.run_id
     assert plain_nodes(cypher, NAMES).keys() == before[0].keys() | {key}
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     assert papers.published()["run"] == first
     assert (plain_nodes(cypher, NAMES), plain_links(cypher, NAMES)) == before
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     assert plain_nodes(cypher, NAMES) == written.nodes[placed]
     assert plain_links(cypher, NAMES) == written.links[placed]
 

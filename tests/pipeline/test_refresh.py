@@ -74,7 +74,7 @@ def test_an_unchanged_graph_is_not_trained_again(store, cypher, papers):
 
 def test_an_embedding_of_the_same_settings_is_fresh(store, papers):
     job = easy()
-    embed(store, job.projection, small_model(), names=job.names, links=job.links)
+    embed(store, job.projection, small_model(), model=job.names, links=job.links)
     assert refresh(store, job).outcome == "nothing"
     other = refresh(store, replace(job, model=small_model(walk_length=10)))
     assert (other.decision, other.reason) == ("full", "walk_length was 20 and is 10")
@@ -102,7 +102,7 @@ def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, paper
     # A new paper of a group lies nearer to its group than to the others.
     now = papers.lists(node["embeddingProperty"])
     for key, group in zip(keys, (1, 2), strict=True):
-        near = store.neighbours(str(key), key="key", model=MODEL, k=4).nodes
+        near = store.neighbours(str(key), key="key", model=MODEL, n_neighbors=4).nodes
         assert sum(each.properties["key"] % 4 == group for each in near) >= 3
     # Links by the law of the first run, and of the new nodes too.
     # Only the new ones were written, and of the others nothing is kept twice.
@@ -434,7 +434,7 @@ def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher,
         easy().projection, relationships=[TYPE, "REFRESH_WROTE"], weight=None, attributes=["words"]
     )
     links = LinkOptions(k=2, patterns=[f"RefreshAuthor-REFRESH_WROTE->{LABEL}"])
-    embed(store, wanted, small_model(), names=WriteNames(MODEL), links=links)
+    embed(store, wanted, small_model(), model=WriteNames(MODEL), links=links)
     nothing_given = Job(
         Projection(),
         HEAT(),
@@ -457,7 +457,7 @@ def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher,
         assert (report.outcome, report.decision) == ("published", "local")
         assert report.report.run.projection == wanted.to_dict()
         check()
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     check()
     assert refresh(store, nothing_given).report.run.projection == wanted.to_dict()
     check()

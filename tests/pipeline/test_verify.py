@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j import HEAT, Graph, Projection, embed, refresh, verify
+from heat_neo4j import HEAT, Graph, Projection
 from heat_neo4j.database.publish.writer import model_facts, software_versions
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
@@ -17,10 +17,10 @@ from heat_neo4j.database.write.payload import COORDINATES, check_coordinates
 from heat_neo4j.errors import ConfigError, MemoryExceeded, NotVerifiable, ProjectionError
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.pipeline import verify as module
-from heat_neo4j.pipeline.embed import predict
+from heat_neo4j.pipeline.embed import embed, predict, refresh
 from heat_neo4j.pipeline.fingerprint import fingerprint
 from heat_neo4j.pipeline.job import LinkOptions
-from heat_neo4j.pipeline.verify import verify_rounds
+from heat_neo4j.pipeline.verify import verify
 from tests.support.commands import invoker
 from tests.support.live_graph import snapshot
 from tests.support.refresh_checks import JOB
@@ -106,10 +106,10 @@ def test_the_first_rounds_are_compared_with_the_digests_of_the_record(n_parts):
     digests = model.training_["digests"]
     assert len(set(digests)) == len(digests) == (4 if n_parts == 1 else 8)
     store = Store(record_of(model), model.embedding_)
-    found = verify_rounds(store, 2, n_threads=2)
+    found = verify(store, rounds=2, n_threads=2)
     assert (found.equal, found.rounds, found.same, found.all_rounds) == (True, 2, 2, len(digests))
     other = record_of(model, training={**model.training_, "digests": [digests[0], "0", *digests[2:]]})
-    found = verify_rounds(Store(other, model.embedding_), 3)
+    found = verify(Store(other, model.embedding_), rounds=3)
     assert (found.equal, found.rounds, found.same) == (False, 3, 2)
     assert json.loads(json.dumps(found.to_dict()))["same"] == 2
 
@@ -119,7 +119,7 @@ def test_the_rounds_of_a_training_that_began_anew_are_those_of_the_last_attempt(
     monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.4)
     model = small_model(learning_rate=0.4).fit(some_graph())
     assert model.training_["learning_rate_halved"] > 0
-    assert verify_rounds(Store(record_of(model), model.embedding_), 1).equal
+    assert verify(Store(record_of(model), model.embedding_), rounds=1).equal
 
 
 @pytest.mark.parametrize("halved", [10**18, -1, "x"])
@@ -127,13 +127,13 @@ def test_a_learning_rate_that_no_run_had_is_damage(fitted, halved):
     run = record_of(fitted)
     changed = replace(run, training={**run.training, "learning_rate_halved": halved})
     with pytest.raises(ProjectionError, match=r"is damaged \(training\)"):
-        verify_rounds(Store(changed, fitted.embedding_), 1)
+        verify(Store(changed, fitted.embedding_), rounds=1)
 
 
 @pytest.mark.parametrize("changed", [{"decision": "warm"}, {"training": {"trained_share": 1.0}}])
 def test_without_digests_no_rounds_can_be_verified(fitted, changed):
     with pytest.raises(NotVerifiable, match="recorded no digests of its rounds"):
-        verify_rounds(Store(record_of(fitted, **changed), fitted.embedding_), 1)
+        verify(Store(record_of(fitted, **changed), fitted.embedding_), rounds=1)
 
 
 def test_a_changed_radius_the_sign_of_zero_and_lost_coordinates_are_differences(fitted):
@@ -327,7 +327,7 @@ def test_what_refreshes_went_on_from_is_read_back(store, papers):
     assert check(turned).run.training["aligned_to"] == warm
     with pytest.raises(NotVerifiable, match=f"went on from run {again}, whose coordinates are not"):
         verify(store, warm, model=MODEL)
-    store.roll_back(MODEL)
+    store.rollback(MODEL)
     check(turned)  # which is kept, and was turned to what is published again
     store.prune(MODEL, previous=True)
     with pytest.raises(NotVerifiable, match="neither published nor kept"):

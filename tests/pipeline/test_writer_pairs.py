@@ -21,10 +21,10 @@ NAMES = WriteNames(MODEL)
 LINKS = LinkOptions(k=2, probability=False)
 JOB = make_job(links=LINKS, gate=Gate(1.0, 1.0, 0.0))
 WRITERS = {
-    "embed": lambda store: embed(store, JOB.projection, small_model(), names=NAMES, links=LINKS),
+    "embed": lambda store: embed(store, JOB.projection, small_model(), model=NAMES, links=LINKS),
     "links": lambda store: predict(store, MODEL, links=LINKS, n_threads=1),
     "refresh": lambda store: refresh(store, JOB, mode="full"),
-    "rollback": lambda store: store.roll_back(MODEL),
+    "rollback": lambda store: store.rollback(MODEL),
     "clear": lambda store: store.clear(model=MODEL),
     "prune": lambda store: store.prune(MODEL, previous=True),
 }

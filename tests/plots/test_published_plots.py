@@ -49,7 +49,7 @@ def cypher(server):
 @pytest.fixture
 def published(store, cypher):
     """Publish a model of three dimensions, with links."""
-    return embed(store, PAPERS, HEAT(3, **SMALL), names=WriteNames("plot"), links=LinkOptions(k=3)).run
+    return embed(store, PAPERS, HEAT(3, **SMALL), model=WriteNames("plot"), links=LinkOptions(k=3)).run
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_predicted_links_of_earlier_runs_are_left_out(store, cypher, published):
 
 
 def test_an_embedding_of_the_plane_is_drawn_as_it_is(store, cypher):
-    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
     model = published_model.read_published(store, "plot")
     assert published_model.embed_in_plane(model) is model.embedding
     with pytest.raises(ProjectionError, match="model 'plot' has no predicted links: run `heat links`"):
@@ -222,7 +222,7 @@ def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
 
 def test_attributes_are_encoded_as_those_of_the_run(store, cypher):
     projection = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"], attributes=["field"])
-    embed(store, projection, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    embed(store, projection, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
     before = published_model.read_published(store, "plot")
     cypher("MATCH (n:PlotPaper {key: 5}) SET n.field = 'astronomy'")
     now = published_model.read_published(store, "plot")
@@ -237,7 +237,7 @@ def test_what_is_not_there_is_one_line(invoke, cypher, store):
     for picture in ("disk", "loss", "distances", "reliability", "degree"):
         line = invoke(picture, code=4).stderr.splitlines()[-1]
         assert line == ("heat: model 'plot' has no published coordinates in this database: run `heat embed`")
-    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
     missing = invoke("disk", "--caption", "nmae", code=4).stderr.splitlines()[-1]
     assert missing.startswith("heat: no node of the projection has a property 'nmae'")
     assert "has no predicted links" in invoke("disk", "--links", "3", code=4).stderr
@@ -250,10 +250,10 @@ def test_a_graph_too_small_to_hold_out_says_so(invoke, cypher, store):
         "MATCH (a:PlotPaper) MATCH (b:PlotPaper) WHERE b.key = a.key + 1 OR b.key = 0 AND a.key = 5 "
         "CREATE (a)-[:PLOT_CITES]->(b)"
     )
-    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
     line = invoke("reliability", code=4).stderr.splitlines()[-1]
     assert line == "heat: model 'plot' has no link probabilities: run `heat links`"
     cypher("MATCH (a:PlotPaper)-[r]->() WHERE a.key % 2 = 1 DELETE r")
-    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
     line = invoke("distances", code=4).stderr.splitlines()[-1]
     assert line.startswith("heat: nothing can be held out: no edge of Graph(")

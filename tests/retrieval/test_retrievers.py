@@ -32,7 +32,7 @@ def graphrag(cypher, server, toy):
 
 @pytest.fixture
 def langchain(store, toy):
-    return lambda **options: HeatDocumentRetriever(store=store, **{"model": toy.model, **options})
+    return lambda **options: HeatDocumentRetriever(database=store, **{"model": toy.model, **options})
 
 
 def keys(items):
@@ -189,7 +189,7 @@ def test_a_chain_of_langchain_takes_the_documents(toy, langchain):
 @pytest.mark.vector_index
 def test_recall_of_a_hundred_questions_is_whole(server, store):
     with published_toy(server, 600) as toy:
-        found = HeatDocumentRetriever(store=store, model=toy.model, k=10, n_links=1)
+        found = HeatDocumentRetriever(database=store, model=toy.model, k=10, n_links=1)
         hits = 0
         for row in np.random.default_rng(1).permutation(len(toy.keys))[:100].tolist():
             expected = set(toy.nearest(toy.keys[row], 10))
@@ -216,7 +216,7 @@ def test_options_that_cannot_be_are_told():
     store = Neo4jStore(None)
     for options in ({"n_links": -1}, {"k": 0}, {"properties": "title"}, {"labels": "Paper"}):
         with pytest.raises(ValidationError, match=next(iter(options))):
-            HeatDocumentRetriever(store=store, **options)
+            HeatDocumentRetriever(database=store, **options)
     with pytest.raises(TypeError, match="properties must be a list of names, got 'title'"):
         Search(properties="title")
     with pytest.raises(ValueError, match="n_links must be at least 0"):

@@ -70,7 +70,7 @@ def roll_back_model(
 ) -> None:
     """Publish the version before again; die before `die_at`, if given."""
     with _doomed(settings, die_at) as store:
-        store.roll_back(names.model)
+        store.rollback(names.model)
 
 
 def clear_model(settings: tuple[str, str, str], names: WriteNames, die_at: Statement | None = None) -> None:

@@ -111,7 +111,7 @@ def _run(
     links = LinkOptions(k=10, min_degree=FEW, max_degree=HUB)
     # A batch of so small a graph is one walk: there is nothing for threads to share.
     model = Embedder(random_state=SEED, n_threads=1)
-    report = embed(store, PROJECTION, model, names=WRITE_NAMES, links=links, on_progress=progress)
+    report = embed(store, PROJECTION, model, model=WRITE_NAMES, links=links, on_progress=progress)
     if not as_json():
         _show_run(store, imports, report)
     answers = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heat_neo4j._utils.display import format_bytes, plural
-from heat_neo4j.cli.connection import NO_SERVER, names_server, open_store
+from heat_neo4j.cli.connection import names_server, open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options
 from heat_neo4j.cli.output import as_json, facts, headed, printed_as_json
@@ -43,6 +43,8 @@ def doctor(**options: Any) -> None:
         if report is not None:
             facts(_lines_there(report))
         elif not of_server:
+            from heat_neo4j.local_server.server import NO_SERVER
+
             facts([("Server", f"none: {NO_SERVER}")])
         facts(headed("Problems", problems or ["none"]))
     if problems:
@@ -56,7 +58,7 @@ def _server(options: Mapping[str, Any]) -> tuple[ServerReport | None, Sequence[s
         if not names_server(options):
             return None, ()
         with open_store(options) as store:
-            report = store.inspect()
+            report = store.doctor()
     except HeatError as error:
         return None, (" ".join(str(error).split()),)
     return report, report.problems

@@ -50,7 +50,9 @@ def embed(checkpoint: Path | None, new_recipe: bool, dry_run: bool, **options: A
     """
     from heat_neo4j.pipeline.embed import embed as run_embed
 
-    arguments = run_arguments(options) | {"new_recipe": new_recipe, "dry_run": dry_run}
+    arguments = run_arguments(options)
+    arguments |= {"estimator": arguments.pop("model"), "model": arguments.pop("names")}
+    arguments |= {"new_recipe": new_recipe, "dry_run": dry_run}
     with open_store(options) as store, Reporter() as progress:
         report = run_embed(store, **arguments, checkpoint=checkpoint, on_progress=progress)
     log_run(report.run)

@@ -23,7 +23,8 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 
 WHICH = "Which nodes"
 which_options: Decorator[Any] = stack(
-    option("-k", "--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, help="How many."),
+    option("-k", "--k", "n_neighbors", heading=WHICH, type=Count(min=1), metavar="N", default=10,
+           help="How many."),
     option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
            help="NODE has this label; repeat for more.  [default: those of the run]"),
     option("--property", "key", heading=WHICH, metavar="PROPERTY",
@@ -47,7 +48,7 @@ def neighbours(node: str, labels: Sequence[str], show: Sequence[str], **options:
     apart; where each label has its own, --label says whose it is. The index is asked again until it was
     asked far enough for the answer to be certified; with --exact it is not asked.
     """
-    fields = {name: options[name] for name in ("k", "model", "key", "node_filter", "exact")}
+    fields = {name: options[name] for name in ("n_neighbors", "model", "key", "node_filter", "exact")}
     with open_store(options) as store:
         nearest = store.neighbours(node, labels=list(labels) or None, show=list(show) or None, **fields)
     if not printed_as_json(nearest.to_dict()):

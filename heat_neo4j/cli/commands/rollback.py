@@ -22,7 +22,7 @@ def rollback(model: str, dry_run: bool, **options: Any) -> None:
     undoes the first, until the next run.
     """
     with open_store(options) as store, Reporter() as progress:
-        run, link_run = store.roll_back(model, dry_run=dry_run, on_progress=progress)
+        run, link_run = store.rollback(model, dry_run=dry_run, on_progress=progress)
     if not printed_as_json({"model": model, "run": run, "link_run": link_run, "dry_run": dry_run}):
         links = "" if link_run in (None, run) else f", with the links of run {link_run}"
         print_line(f"model {model!r}: run {run} {'would be' if dry_run else 'is'} published again{links}")

@@ -45,19 +45,17 @@ def verify(run_id: str | None, rounds: int | None, model: str, **options: Any) -
     Exit codes: 0 the same bits; 12 others; 13 the run cannot be verified, because the graph has changed since
     or for a reason that is given; others as everywhere.
     """
+    from heat_neo4j.pipeline.verify import Verification
     from heat_neo4j.pipeline.verify import verify as run_verify
-    from heat_neo4j.pipeline.verify import verify_rounds
 
     arguments = {name: options[name] for name in ("n_threads", "scratch", "scheduler")}
-    found: Verification | VerifiedRounds
+    arguments |= {"model": model, "rounds": rounds, "memory_limit": memory_limit(options)}
     with open_store(options) as store, Reporter() as progress:
-        arguments |= {"model": model, "memory_limit": memory_limit(options), "on_progress": progress}
-        if rounds is None:
-            found = run_verify(store, run_id, **arguments)
-            lines, difference = _lines(found), f"is not in the graph as it was trained: {_difference(found)}"
-        else:
-            found = verify_rounds(store, rounds, run_id, **arguments)
-            lines, difference = _round_lines(found), f"is not what its record says: {_same_rounds(found)}"
+        found = run_verify(store, run_id, **arguments, on_progress=progress)
+    if isinstance(found, Verification):
+        lines, difference = _lines(found), f"is not in the graph as it was trained: {_difference(found)}"
+    else:
+        lines, difference = _round_lines(found), f"is not what its record says: {_same_rounds(found)}"
     if not printed_as_json(found.to_dict()):
         facts(lines)
     if not found.equal:

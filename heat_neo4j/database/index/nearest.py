@@ -75,8 +75,8 @@ class Neighbours:
 def find_neighbours(
     connection: Connection,
     node: str,
+    n_neighbors: int = 10,
     *,
-    k: int = 10,
     model: str = "heat",
     labels: Sequence[str] | None = None,
     key: Key | None = None,
@@ -88,17 +88,22 @@ def find_neighbours(
     among: Among = "all",
     n_links: int = 0,
 ) -> Neighbours:
-    """Return the nodes nearest to one; see `Neo4jStore.neighbours`.
+    """Return the nodes nearest to one; see `Database.neighbours`.
 
     It asks twice: what is published, which says by what the node is found, and for all the rest.
     """
-    check_integer("k", k, minimum=1)
+    check_integer("n_neighbors", n_neighbors, minimum=1)
     check_integer("n_links", n_links, minimum=0)
     if among not in _SIDES:
         raise ValueError(f"among must be one of {', '.join(_SIDES)}, got {among!r}")
-    fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
+    fetch = max(FETCH, 2 * n_neighbors) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
-    fixed = {**(filter_parameters or {}), "heat_model": model, "heat_k": k, "heat_side": _SIDES[among]}
+    fixed = {
+        **(filter_parameters or {}),
+        "heat_model": model,
+        "heat_k": n_neighbors,
+        "heat_side": _SIDES[among],
+    }
 
     def ask(scope: VersionScope) -> tuple[str | None, Neighbours | None]:
         """Return the version that answered, and its answer; None for both without such a node."""

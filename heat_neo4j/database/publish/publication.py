@@ -475,8 +475,8 @@ def version_before(version: Version, model: str) -> Version:
     raise ProjectionError(f"model {model!r} has no version before the published one in this database")
 
 
-def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
-    """Publish the version before the published one again; see `Neo4jStore.roll_back`."""
+def rollback(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
+    """Publish the version before the published one again; see `Database.rollback`."""
     book = read_bookkeeping(lease.connection)
     version = book.published(lease.model)
     target = version_before(version, lease.model)

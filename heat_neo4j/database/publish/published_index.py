@@ -43,7 +43,7 @@ class IndexStatus:
 
 
 def index_status(connection: Connection, model: str) -> IndexStatus:
-    """Return what there is of the model's index; see `Neo4jStore.index_status`."""
+    """Return what there is of the model's index; see `Database.index_status`."""
     book, record = _published(connection, model)
     version = book.published(model)
     # While a version is published, readers are sent to indexes over its staged coordinates, too.
@@ -68,7 +68,7 @@ def index_status(connection: Connection, model: str) -> IndexStatus:
 
 
 def create_index(connection: Connection, model: str, on_progress: Progress = no_progress) -> IndexStatus:
-    """Make the model's index, unless it is there and as it must be; see `Neo4jStore.create_index`."""
+    """Make the model's index, unless it is there and as it must be; see `Database.create_index`."""
     status = index_status(connection, model)
     if not status.problems:
         return status
@@ -86,7 +86,7 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
 
 
 def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
-    """Take the model's index away; see `Neo4jStore.drop_index`."""
+    """Take the model's index away; see `Database.drop_index`."""
     _published(connection, model)
     with write_lease(connection, model) as lease:
         book, _ = _published(connection, model)

@@ -55,7 +55,7 @@ def clear(
     dry_run: bool = False,
     on_progress: Progress = no_progress,
 ) -> ClearReport:
-    """Remove what one run, one model or all of our runs wrote; see `Neo4jStore.clear`."""
+    """Remove what one run, one model or all of our runs wrote; see `Database.clear`."""
     if (run_id is not None) + (model is not None) + bool(everything) != 1:
         raise ValueError("clear needs exactly one of run_id, model and everything=True")
     book = read_bookkeeping(connection, history=True)
@@ -188,7 +188,7 @@ def count_needless(book: Bookkeeping, model: str, records: int, previous: bool) 
 
 
 def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) -> int:
-    """Remove what no reader needs; return how many run nodes were forgotten. See `Neo4jStore.prune`."""
+    """Remove what no reader needs; return how many run nodes were forgotten. See `Database.prune`."""
     if previous:
         book = read_bookkeeping(lease.connection, history=True)
         version = book.published(lease.model)

@@ -65,7 +65,7 @@ class DatedLoadable(Loadable, Protocol):
 
 @dataclass(frozen=True)
 class LoadNames:
-    """How a graph that is loaded is called in the database, by `Neo4jStore.load_graph`.
+    """How a graph that is loaded is called in the database, by `Database.load_graph`.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def load_graph(
     overwrite: bool = False,
     on_progress: Progress = no_progress,
 ) -> LoadReport:
-    """Load `graph`, in batches that are each one transaction; see `Neo4jStore.load_graph`.
+    """Load `graph`, in batches that are each one transaction; see `Database.load_graph`.
 
     Progress has the stages "loading nodes" and "loading relationships", and before them "checking ...".
     """

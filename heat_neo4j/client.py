@@ -302,7 +302,6 @@ class Database:
         report = jobs.publish(
             self._store, graph, estimator, links, model=model, overwrite=overwrite, on_progress=on_progress
         )
-        estimator.published_as_ = report.run.model
         return report.run
 
     def load(self, model: str = "heat", *, on_progress: Progress | bool = False) -> HEAT:
@@ -328,7 +327,6 @@ class Database:
         published = read_published(self._store, model, with_keys=True, on_progress=as_progress(on_progress))
         parameters = model_of(published.run).get_params()
         loaded = HEAT.from_points(published.graph, published.embedding, **parameters)
-        loaded.published_as_ = model
         score = read_score(self._store, published)
         if score is not None:
             loaded.link_score_ = score
@@ -336,8 +334,9 @@ class Database:
 
     def refresh(
         self,
-        model: str | HEAT = "heat",
+        model: str = "heat",
         *,
+        estimator: HEAT | None = None,
         mode: str = AUTO,
         dry_run: bool = False,
         on_progress: Progress | bool = False,
@@ -346,9 +345,10 @@ class Database:
 
         Parameters
         ----------
-        model : str or HEAT
-            Its name; or an estimator as it was published or loaded, whose parameters then count. That is left
-            as it is: `load` returns the new version.
+        model : str
+            Its name.
+        estimator : HEAT, optional
+            Whose parameters replace those that the model was published with; it is left as it is.
         mode : {"auto", "local", "warm", "full"}
             What to do; by what has changed if "auto".
         dry_run : bool
@@ -369,12 +369,11 @@ class Database:
         ProjectionError
             If the model is not published: `embed` makes its first version.
         """
-        name = model if isinstance(model, str) else getattr(model, "published_as_", "heat")
         books = self._store.bookkeeping()
-        run = books.published_run(name)
+        run = books.published_run(model)
         if run is None:
-            raise nothing_published(name, books)
-        job = published_job(books, run, self._store.trust, None if isinstance(model, str) else model)
+            raise nothing_published(model, books)
+        job = published_job(books, run, self._store.trust, estimator)
         return jobs.refresh(
             self._store, job, mode=mode, dry_run=dry_run, on_progress=as_progress(on_progress)
         )

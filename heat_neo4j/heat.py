@@ -142,8 +142,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         What results call the nodes: see `as_graph`.
     graph_ : Graph
         What was embedded.
-    published_as_ : str
-        Name of the model in the database, once `Database.publish` has published it.
     loss_curve_ : float64 array
         Mean loss per pair in each round (one walk from every node), in nats; ln(1 + n_negatives) at chance.
     n_pairs_ : int
@@ -180,7 +178,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
     graph_: Graph
     link_score_: LinkScore
     nodes_: NDArray[Any]
-    published_as_: str
     n_features_in_: int
 
     def fit(

@@ -20,8 +20,8 @@ with connect(uri, auth=auth) as db:
     links = model.predict_links(k=10)
     print(links.to_frame().head())
     db.publish(g, model, links)
-    db.refresh(model)
-    db.rollback(model)
+    db.refresh()
+    db.rollback()
 """
 """The ten lines; there is a version to go back to, as another one was published before."""
 N = 40
@@ -103,12 +103,12 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
             "links_written",
         ):
             assert getattr(ours, part) == getattr(theirs, part), part
-        assert db.refresh(model).outcome == "nothing"
+        assert db.refresh(estimator=model).outcome == "nothing"
         papers(
             "MATCH (a:ClientPaper {id: 'p0'}) "
             "CREATE (:ClientPaper {id: 'q', year: 1991})-[:CLIENT_CITES]->(a)"
         )
-        report = db.refresh(model, on_progress=True)
+        report = db.refresh("heat", on_progress=True)
         assert (report.outcome, report.decision) == ("published", "local")
         loaded = db.load()
         assert "q" in loaded.nodes_
@@ -160,10 +160,10 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
         record = db.publish(graph, model, links, model=WriteNames("client", embedding="place"))
         assert record.settings["links"]["patterns"] == ["ClientPaper-CLIENT_CITES->ClientPaper"]
         assert (record.settings["links"]["probability"], record.settings["links"]["rules"]) == (False, False)
-        assert (record.model, model.published_as_) == ("client", "client")
+        assert record.model == "client"
         assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
         with pytest.raises(ProjectionError, match="no version before"):
-            db.rollback(model)
+            db.rollback("client")
         with pytest.raises(ValueError, match="only a graph read from a database can be published"):
             db.publish(small().fit(np.ones((4, 4)) - np.eye(4)).graph_, model)
         db.clear(model="client")
@@ -226,8 +226,8 @@ def test_a_chosen_parameter_is_no_change(server, papers):
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
         db.embed(projection, small(), choose=["alpha"], choose_seconds=0.1, links=None)
         assert db.refresh().decision == "nothing"
-        assert db.refresh(db.load()).decision == "nothing"
-        other = db.refresh(db.load().set_params(alpha=0.9), mode="auto")
+        assert db.refresh(estimator=db.load()).decision == "nothing"
+        other = db.refresh(estimator=db.load().set_params(alpha=0.9))
         assert (other.decision, other.reason) == ("full", "alpha was auto and is 0.9")
         assert db.refresh().decision == "nothing"
 

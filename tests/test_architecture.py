@@ -36,8 +36,6 @@ ONLY_IN = {
     "mcp": {"retrieval"},
     "neo4j_graphrag": {"retrieval"},
     "neo4j_viz": {"explore"},
-    "starlette": {"explore"},
-    "uvicorn": {"explore"},
     "pydantic": {"retrieval"},
 }
 

@@ -17,7 +17,7 @@ COMMANDS = {
     "links": "Predict links from the published embedding and write them.",
     "plot": "Draw a published model: disk, loss, distances and more.",
     "evaluate": "Measure an embedding on your graph, beside simpler methods.",
-    "explore": "Make a web page of the disk to walk in, or serve one.",
+    "explore": "Make a web page of the disk to explore.",
     "neighbours": "List the nodes nearest to one.",
     "recommend": "List the likeliest links that one node lacks.",
     "explain": "Say why one node would be linked to another.",

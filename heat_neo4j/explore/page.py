@@ -87,28 +87,24 @@ def build_page(
         "lists": page_data.lists_part(neighbours, properties or {}, n),
         "runs": list(runs),
     }
-    return assemble(parts, title=title, note=note)
+    return _assemble(parts, title, note)
 
 
-def assemble(parts: Mapping[str, Any], *, title: str = "", note: str = "", run: str | None = None) -> str:
-    """Return the HTML page that shows parts of data, named as in `page_data.PARTS`.
-
-    Its security policy allows only the built-in scripts, by their hash. A page of a `run` asks its own
-    server, and nobody else, for what it does not hold.
-    """
+def _assemble(parts: Mapping[str, Any], title: str, note: str) -> str:
+    """Return the page around its data. Its security policy allows only the built-in scripts, by hash."""
     check_library()
     title = printable(title) or "Hyperbolic embedding"
     style = _asset("page.css")
     sources = ["(() => {", '"use strict";', *map(_asset, _SOURCES), "})();"]  # nothing in it is global
     library, program = _inline(_read_pinned(SCRIPT)), _inline("\n".join(sources))
     pieces = {
-        "policy": _policy(style, library, program, live=run is not None),
+        "policy": _policy(style, library, program),
         "title": html.escape(title),
         "style": style,
         "licence": f"\n{NAME} {VERSION}\n\n{_read_pinned(LICENCE).strip()}\n",
         "library": library,
         "program": program,
-        "heading": html_safe_json({"title": title, "note": printable(note), "run": run}),
+        "heading": html_safe_json({"title": title, "note": printable(note)}),
         "parts": "\n".join(
             f'<script type="text/plain" id="part-{name}">{_compressed(part)}</script>'
             for name, part in parts.items()
@@ -139,10 +135,9 @@ def _inline(script: str) -> str:
     return re.sub("</(?=script)", r"<\\/", script, flags=re.IGNORECASE)
 
 
-def _policy(style: str, *scripts: str, live: bool) -> str:
+def _policy(style: str, *scripts: str) -> str:
     allowed = " ".join(_source_hash(text) for text in scripts)
-    policy = f"default-src 'none'; script-src {allowed}; style-src {_source_hash(style)}; base-uri 'none'"
-    return f"{policy}; connect-src 'self'" if live else policy
+    return f"default-src 'none'; script-src {allowed}; style-src {_source_hash(style)}; base-uri 'none'"
 
 
 def _source_hash(text: str) -> str:

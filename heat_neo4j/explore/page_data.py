@@ -22,8 +22,6 @@ from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
-PARTS = ("nodes", "edges", "names", "links", "lists", "runs")
-"""In the order in which a page takes them up."""
 N_GROUPS = 10  # most groups with a colour of their own
 N_TYPES = 6  # and most types
 
@@ -171,11 +169,6 @@ class Pairs(NamedTuple):
     target: NDArray[np.int64]
     kind: NDArray[np.int64] | None
     """Twice the place of the type in `type_names`, and 1 more if both ways; None where nothing is known."""
-
-    def at(self, places: NDArray[np.int64]) -> Pairs:
-        """Return the pairs at some places."""
-        kind = None if self.kind is None else self.kind[places]
-        return Pairs(self.source[places], self.target[places], kind)
 
 
 def joined_pairs(graph: Graph) -> Pairs:

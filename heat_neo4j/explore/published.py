@@ -76,7 +76,7 @@ class PageData:
         k = listed(model.graph.n_nodes)
         whole = k == N_NEIGHBOURS
         if not whole:
-            note += f"; of each node {k} neighbours and {k} links: heat explore --serve shows all"
+            note += f"; of each node {k} neighbours and {k} links"
         return build_page(
             self.picture.flat,
             model.graph,
@@ -110,7 +110,8 @@ def read_page_data(
 ) -> PageData:
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
-    Parameters and errors are those of `read_picture` and `read_colours`; `show` are properties to list.
+    `caption` is the property that names the nodes, `color_by` the one to colour by, and `show` are
+    properties to list. Errors are those of `read_published`, `node_names` and `read_colours`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
@@ -132,28 +133,6 @@ def read_page_data(
         properties=properties,
         runs=store.runs(model),
     )
-
-
-def read_picture(
-    store: Neo4jStore,
-    model: str = "heat",
-    *,
-    caption: Key | None = None,
-    color_by: str | None = None,
-    n_threads: int | None = None,
-    on_progress: Progress = no_progress,
-) -> Picture:
-    """Read a published model; embed its graph in the plane if need be.
-
-    `caption` is the property that names the nodes, as of `node_names`; that to colour by is looked at before
-    the training, so that an unknown one is refused at once. Errors are those of `read_published`,
-    `node_names` and `read_colours`.
-    """
-    published = published_model.read_published(store, model, on_progress=on_progress)
-    names = published_model.node_names(store, published, caption, _LONGEST_TEXT)
-    read_colours(store, published, color_by)
-    flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
-    return Picture(published, flat, names)
 
 
 def read_colours(store: Neo4jStore, published: PublishedModel, color_by: str | None) -> Colours:

@@ -1,4 +1,4 @@
-"""Draw docs/explore.png: the page that `heat explore --serve` shows of the demo's graph, a node chosen.
+"""Draw docs/explore.png: the page that `heat explore` makes of the demo's graph, a node chosen.
 
 ::
 
@@ -15,7 +15,6 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from tests.benchmarks.explore import served
 from tests.benchmarks.live import heat, server_settings
 from tests.explore.conftest import browser_path
 
@@ -34,6 +33,7 @@ def main() -> None:
     options = parser.parse_args()
     with server_settings() as settings, tempfile.TemporaryDirectory() as folder:
         heat("demo", "--picture", f"{folder}/disk.png", settings=settings)
+        page_file = Path(folder) / "page.html"
         shown = (
             "--caption",
             "name",
@@ -42,10 +42,11 @@ def main() -> None:
             "--title",
             "Imports of Python's standard library",
         )
-        with served(settings, "stdlib", *shown) as address, sync_playwright() as playwright:
+        heat("explore", "--model", "stdlib", "--output", str(page_file), *shown, settings=settings)
+        with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=browser_path())
             page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # type: ignore[arg-type]
-            page.goto(address)
+            page.goto(page_file.as_uri())
             while not page.evaluate(SETTLED):
                 page.wait_for_timeout(50)
             page.fill("#search", options.node)

@@ -132,7 +132,7 @@ def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkey
     ]
     silent = [
         arguments
-        for arguments in [*commands, ("explore", "--serve")]
+        for arguments in commands
         if not error_of(invoke(*arguments, "--model", "cli naer", code=4)).endswith(
             "did you mean 'cli near'?"
         )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from heat_neo4j._utils.display import format_bytes, plural
 from heat_neo4j._utils.output_file import check_output, write_output
@@ -26,24 +23,19 @@ from heat_neo4j.cli.options import (
     stack,
 )
 from heat_neo4j.cli.output import Reporter, facts, printed_as_json
-from heat_neo4j.cli.signals import stopped_by_signals
-from heat_neo4j.cli.values import PORT
 
 if TYPE_CHECKING:
-    from heat_neo4j.database.keys import Key
     from heat_neo4j.explore.published import PageData
 
 FILE = "heat-explore.html"
 
 EXAMPLE = """
 heat explore --caption title --color-by field --show year --show authors --open
-heat explore --serve --caption Paper=title --color-by year --open
+heat explore --caption Paper=title --color-by year --output papers.html
 """
 
 page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default=FILE, help="Where to save the page."),
-    option("--serve", is_flag=True, help="Serve the page from 127.0.0.1 and do not save it; Ctrl-C stops."),
-    option("--port", type=PORT, help="Port to serve it at.  [default: a free one]"),
     caption_option(),
     option("--color-by", metavar="PROPERTY",
            help="Node property to colour by: numbers and dates along a scale, other values a colour each, "
@@ -64,22 +56,14 @@ page_options: Decorator[Any] = stack(
 @filter_options
 @database_options
 def explore(model: str, output: Path, title: str, open_it: bool, **options: Any) -> None:
-    """Make a web page of the disk to walk in, or serve one.
+    """Make a web page of the disk to explore.
 
     One HTML file that needs no network: drag to walk, turn the wheel to magnify, click a node for its nearest
     neighbours, predicted links and relationships. These have a colour for each type and narrow from source to
     target. It shows a published model; if that has more than two dimensions, its graph is embedded once more
     in the plane for the picture, while neighbours and links remain the model's.
-
-    With --serve, the page asks the database for what belongs to a node when it is selected, can be coloured
-    by any property, and shows another version once that is published and the page is loaded again. Its
-    address holds a token that nobody can guess, for the data is yours. It needs the extra explore.
     """
-    _check_usage(options["serve"])
     caption = key_from("--caption", options["caption"])
-    if options["serve"]:
-        _serve(model, title, open_it, caption, options)
-        return
     check_output(output, "--output")
     from heat_neo4j.explore.page import check_library
     from heat_neo4j.explore.published import read_page_data
@@ -92,34 +76,6 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
     _report(data, output.absolute())
     if open_it:
         click.launch(output.absolute().as_uri())
-
-
-def _check_usage(serve: bool) -> None:
-    for name in ("output", "show") if serve else ("port",):
-        if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            if not serve:
-                raise click.UsageError("--port goes with --serve")
-            raise click.UsageError(f"give --serve or --{name}, not both")
-
-
-def _serve(model: str, title: str, open_it: bool, caption: Key | None, options: Mapping[str, Any]) -> None:
-    from heat_neo4j.explore.live import LiveModel
-    from heat_neo4j.explore.server import PageServer
-
-    fields = {name: options[name] for name in ("color_by", "n_threads")}
-    with open_store(options) as store, Reporter() as progress:
-        live = LiveModel(store, model, caption=caption, **fields, on_progress=progress)
-        note = live.heading()["note"]  # before the port is taken: the model may not exist
-        server = PageServer(live, options["port"], title or f"Model {model}")
-        progress.close()
-        stopped = threading.Event()
-        with stopped_by_signals(stopped.set), server.running():
-            if not printed_as_json({"address": server.address, "model": model}):
-                facts([("Page", server.address), ("", "open it in a browser; Ctrl-C stops it")])
-                facts([("Shows", note)])
-            if open_it:
-                click.launch(server.address)
-            stopped.wait()
 
 
 def _report(data: PageData, output: Path) -> None:

@@ -1,5 +1,5 @@
-// The page's data: numbers and names of nodes, pairs of nodes, and what belongs to one node. It comes in parts, out of the
-// elements beside the scripts or from the page's own server.
+// The page's data: numbers and names of nodes, pairs of nodes, and what belongs to one node. It comes in parts, out
+// of the elements beside the scripts.
 
 const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array };
 
@@ -58,28 +58,6 @@ async function inflated(id) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
-// Where the parts come from.
-function openSource() {
-  const { title, note, run } = JSON.parse(document.getElementById("about").textContent), live = run !== null;
-  async function ask(path, query = {}) {
-    let answer;
-    try {
-      answer = await fetch(`${path}?${new URLSearchParams({ run, ...query })}`);
-    } catch {
-      throw new Error("the server of this page has stopped");
-    }
-    const data = await answer.json();
-    if (!answer.ok) throw Object.assign(new Error(data.error), { replaced: answer.status === 409 });
-    return data;
-  }
-  return {
-    title, note, live,
-    part: (name) => (live ? ask(`parts/${name}`) : inflated(`part-${name}`)),
-    colours: (property) => ask("colours", property === "" ? {} : { by: property }),
-    details: async (data, i) => (live ? ask(`nodes/${i}`) : detailsOf(data, i)),
-  };
-}
-
 const NO_PAIRS = { source: [], target: [], type: [], narrows: [], count: 0, typed: false };
 
 // From the first part; the others are taken up as they come.
@@ -93,16 +71,12 @@ function makeData(raw) {
   const types = raw.types ?? { names: [], legend: [] }, nothing = incidence(NO_PAIRS, count);
   const data = {
     count, points, time, radius, degree: unpacked(raw.degree), relationships: raw.relationships, linksTotal: 0,
+    group: unpacked(raw.group), legend: raw.legend, scale: raw.scale,
     names: [], edges: NO_PAIRS, edgesOf: nothing, links: NO_PAIRS, linksOf: nothing, properties: [], neighbours: null,
     typeNames: types.names, typeLegend: types.legend, byType: types.legend.length > 1, // else a colour would say nothing
-    typesOfRelationships: types.names.length, choices: [], chosen: null, runs: [],
+    typesOfRelationships: types.names.length, runs: [],
   };
-  takeColours(data, raw);
   return data;
-}
-
-function takeColours(data, { group, legend, scale }) {
-  Object.assign(data, { group: unpacked(group), legend, scale });
 }
 
 const TAKE = {
@@ -120,8 +94,8 @@ const TAKE = {
     data.linksTotal = raw.total;
     data.typeNames = [...data.typeNames, ...raw.types ?? []];
   },
-  lists(data, { properties, neighbours, choices = [], chosen = null }) {
-    Object.assign(data, { properties, choices, chosen });
+  lists(data, { properties, neighbours }) {
+    data.properties = properties;
     data.neighbours = neighbours && {
       width: neighbours.width, partner: unpacked(neighbours.partner), distance: unpacked(neighbours.distance),
     };
@@ -131,7 +105,7 @@ const TAKE = {
 
 const LISTED = 30; // relationships of a node
 
-// What belongs to a node, as far as the page holds it: the same that the page's server answers.
+// What belongs to a node.
 function detailsOf(data, i) {
   const { neighbours, links, edges } = data, own = ({ start, places }) => Array.from(places.subarray(start[i], start[i + 1]));
   const entry = (pairs, e) => ({

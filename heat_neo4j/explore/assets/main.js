@@ -10,8 +10,8 @@ const SMOOTH = 0.021, ROUGH = 0.034; // seconds that a frame takes: more edges b
 const MOST_DASHED = 500;
 
 async function start() {
-  const source = openSource();
-  const data = makeData(await source.part("nodes"));
+  const about = JSON.parse(document.getElementById("about").textContent);
+  const data = makeData(await inflated("part-nodes"));
   const scene = makeScene(data);
   // Without a graphics processor (or if told so) the plain canvas is by far quicker than an imitated processor.
   const wanted = location.hash.slice(1), webgl = wanted === "webgl" || (wanted !== "canvas" && hasGraphicsProcessor());
@@ -184,31 +184,11 @@ async function start() {
       }
       changed(false);
     },
-    async lookUp() {
-      const i = selected;
-      try {
-        const found = await source.details(data, i);
-        if (selected !== i) return;
-        details = found;
-        near = new Set(found.neighbours.map(({ node }) => node));
-        panel.details(i, found);
-        if (found.newer) panel.alert("Another version of the model has been published.", true);
-      } catch (error) {
-        panel.alert(error.message, error.replaced);
-      }
+    lookUp() {
+      details = detailsOf(data, selected);
+      near = new Set(details.neighbours.map(({ node }) => node));
+      panel.details(selected, details);
       changed(false);
-    },
-    async colourBy(property) {
-      try {
-        takeColours(data, await source.colours(property));
-        scene.coloursChanged();
-        panel.legends();
-        recolour();
-        if (details) panel.details(selected, details);
-        panel.say(`Coloured by ${property || "labels"}`);
-      } catch (error) {
-        panel.alert(error.message, error.replaced);
-      }
     },
     hover(i) {
       if (hovered === i) return;
@@ -289,7 +269,7 @@ async function start() {
     },
   };
 
-  const panel = makePanel(data, source, act);
+  const panel = makePanel(data, about, act);
   panel.heading();
   panel.legends();
   const interaction = makeInteraction(byId("labels"), scene, act);
@@ -299,7 +279,6 @@ async function start() {
   byId("farther").addEventListener("click", () => act.zoom(0.8, [scene.width / 2, scene.height / 2]));
   byId("help").addEventListener("click", () => act.show("keys"));
   byId("history").addEventListener("click", () => act.show("runs"));
-  byId("reload").addEventListener("click", () => location.reload());
   byId("links").addEventListener("click", () => {
     linksOn = !linksOn;
     byId("links").setAttribute("aria-pressed", String(linksOn));
@@ -329,17 +308,13 @@ async function start() {
   });
 
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // the first picture, before the rest is read
-  try {
-    for (const [name, take] of Object.entries(TAKE)) {
-      take(data, await source.part(name));
-      if (name === "edges") scene.edgesChanged();
-      panel.arrived(name);
-      recolour();
-    }
-    if (selected >= 0) await act.lookUp();
-  } catch (error) {
-    panel.alert(error.message, error.replaced);
+  for (const [name, take] of Object.entries(TAKE)) {
+    take(data, await inflated(`part-${name}`));
+    if (name === "edges") scene.edgesChanged();
+    panel.arrived(name);
+    recolour();
   }
+  if (selected >= 0) act.lookUp();
   arrived = true;
 }
 

@@ -19,7 +19,7 @@ function percent(probability) {
   return probability < 0.001 ? "<0.1%" : `${(100 * probability).toFixed(1)}%`;
 }
 
-function makePanel(data, source, act) {
+function makePanel(data, about, act) {
   const panel = {};
   let css = [], typesCss = [], switches = [];
 
@@ -44,22 +44,15 @@ function makePanel(data, source, act) {
   };
 
   panel.heading = () => {
-    byId("heading").querySelector("h1").textContent = source.title;
+    byId("heading").querySelector("h1").textContent = about.title;
     const links = data.linksTotal ? `, ${plural(data.linksTotal, "predicted link")}` : "";
     byId("facts").textContent = `${plural(data.count, "node")}, ${plural(data.relationships, "relationship")}${links}`;
-    byId("note").textContent = source.note;
+    byId("note").textContent = about.note;
     byId("links").hidden = !data.linksTotal;
   };
   panel.arrived = (name) => {
     if (name === "links") panel.heading();
-    else if (name === "lists") showChoices();
     else if (name === "runs") showRuns();
-  };
-  // A line that matters, and if it helps a button that loads the page again.
-  panel.alert = (text, reload = false) => {
-    byId("alert").hidden = false;
-    byId("alert").querySelector("span").textContent = text;
-    byId("reload").hidden = !reload;
   };
   panel.say = (text) => { byId("spoken").textContent = text; };
 
@@ -75,14 +68,6 @@ function makePanel(data, source, act) {
     byId(id).querySelector("div").replaceChildren(
       ...entries.map(({ name, count }, place) => makeSwitch(list, place, mark(place), name, count)),
     );
-  }
-  // What a live page can be coloured by.
-  function showChoices() {
-    const options = ["", ...data.choices].map((name) => element("option", { value: name, textContent: name || "labels" }));
-    byId("colours").replaceChildren(...options);
-    byId("colours").value = data.chosen ?? "";
-    byId("colouring").hidden = !data.choices.length;
-    byId("colours").addEventListener("change", (event) => act.colourBy(event.target.value));
   }
   function makeSwitch(list, place, mark, name, count) {
     const button = element("button", { type: "button", title: "Click to hide or show; double-click for this one only" },
@@ -160,7 +145,7 @@ function makePanel(data, source, act) {
       element("dt", { textContent: name }), element("dd", { textContent: text }),
     ]));
   }
-  panel.details = (i, { properties, neighbours, links, relationships, relationshipCount, gone }) => {
+  panel.details = (i, { properties, neighbours, links, relationships, relationshipCount }) => {
     showFacts(i, properties);
     const apart = ({ distance }) => distance.toFixed(3), chances = links.every(({ probability }) => probability !== null);
     list("nearest", neighbours.map((entry) => line(entry, apart(entry))), "distance");
@@ -170,7 +155,6 @@ function makePanel(data, source, act) {
       relationshipCount > relationships.length ? `${relationships.length} of ${spaced(relationshipCount)}` : "");
     const near = neighbours.slice(0, 3).map(({ node }) => nameOf(node)).join(", ");
     panel.say(`Selected ${nameOf(i)}, ${plural(data.degree[i], "neighbour")}${near && `; nearest ${near}`}`);
-    if (gone) panel.alert("This node is no longer in the database.");
   };
 
   panel.tooltip = (i, [x, y]) => {

@@ -29,15 +29,12 @@ function makeScene(data) {
   const bin = new Uint8Array(count); // of a node: how near the focus, 0 is nearest
   let edgeBin, sorted;
 
-  scene.coloursChanged = () => {
-    scene.shown = new Uint8Array(data.scale ? data.scale.shades + 1 : Math.max(data.legend.length, 1)).fill(1);
-  };
+  scene.shown = new Uint8Array(data.scale ? data.scale.shades + 1 : Math.max(data.legend.length, 1)).fill(1);
   scene.edgesChanged = () => {
     edgeBin = new Uint8Array(data.edges.count);
     sorted = new Uint32Array(data.edges.count);
     scene.strength = Math.min(0.65, Math.max(0.03, 22 / Math.sqrt(Math.max(data.edges.count, 1))));
   };
-  scene.coloursChanged();
   scene.edgesChanged();
   scene.resize = (width, height) => {
     Object.assign(scene, { width, height, radius: MARGIN * 0.5 * Math.min(width, height) });

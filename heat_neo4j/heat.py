@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,7 +33,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.counterfactual import find_counterfactual
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
 from heat_neo4j.linkpred.link_score import LinkScore, fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
@@ -556,9 +554,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
 
-    def explain(
-        self, source: Any, target: Any, type: str | None = None, *, counterfactual: bool = False
-    ) -> LinkExplanation:
+    def explain(self, source: Any, target: Any, type: str | None = None) -> LinkExplanation:
         """Explain the probability of one link: what each feature adds, and what the two nodes share.
 
         Parameters
@@ -567,9 +563,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             Names of the nodes; they may be joined already.
         type : str, optional
             Of the link; the likeliest type if not given.
-        counterfactual : bool
-            Whether to find which one or two relationships of the two, taken away, lower the probability most.
-            It takes two trainings, and a graph with types.
 
         Returns
         -------
@@ -607,14 +600,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         pattern, names = patterns[place], self.graph_.names
         if pattern is None:  # as in `predict_links`
             pair = min(pair), max(pair)
-        if counterfactual and pattern is None:
-            raise ValueError("a counterfactual needs a graph that knows directions and types")
-        link = explain_pair(self.embedding_, self.graph_, pattern, pair, scorers, names)
-        if not counterfactual or pattern is None:
-            return link
-        model = clone(self).set_params(random_state=self.seed_)
-        effects = find_counterfactual(model, self.embedding_, self.graph_, self.link_score_, pattern, pair)
-        return replace(link, counterfactual=effects)
+        return explain_pair(self.embedding_, self.graph_, pattern, pair, scorers, names)
 
     def score(self, X: Any = None, y: None = None) -> float:
         """Return how well distances tell the edges of a graph from other pairs of its nodes: the AUROC.

@@ -1,6 +1,5 @@
 """Quality of an embedding beside that of baselines, on the same splits."""
 
-from heat_neo4j.evaluation.guard import LeakError
 from heat_neo4j.evaluation.link_tasks import evaluate_alpha, evaluate_links, evaluate_reconstruction
 from heat_neo4j.evaluation.methods import EvaluationError
 from heat_neo4j.evaluation.node_classes import (
@@ -15,7 +14,6 @@ from heat_neo4j.evaluation.report import Evaluation
 __all__ = [
     "Evaluation",
     "EvaluationError",
-    "LeakError",
     "NodeClasses",
     "classes_from_labels",
     "classes_from_values",

@@ -16,7 +16,6 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.evaluation.guard import untouched
 from heat_neo4j.evaluation.methods import (
     HEAT_ROW,
     SEEDS,
@@ -139,7 +138,7 @@ def evaluate_classes(
                 continue
             start = perf_counter()
             try:
-                with untouched(name, graph), one_blas_thread():
+                with one_blas_thread():
                     features = method(graph, seed)
             except BaselineUnavailableError as error:
                 for share in shares:

@@ -17,7 +17,6 @@ from heat_neo4j._utils.frames import html_table, make_frame
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship
 from heat_neo4j.linkpred.link_score import Contribution
 from heat_neo4j.linkpred.recommendation import Scorers
 from heat_neo4j.patterns import Pattern
@@ -119,8 +118,6 @@ class LinkExplanation:
         What both have among the columns of attributes, the rarest first, likewise; and `n_attributes`.
     names : sequence, optional
         What the nodes of the graph are called, by row; else their rows.
-    counterfactual : Counterfactual, optional
-        Without which relationships the link is least likely, if that was asked for and there are any.
     """
 
     pattern: Pattern | None
@@ -141,7 +138,6 @@ class LinkExplanation:
     attributes: tuple[SharedAttribute, ...]
     n_attributes: int
     names: Sequence[Any] = ()
-    counterfactual: Counterfactual | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON data, nodes by their names."""
@@ -164,7 +160,6 @@ class LinkExplanation:
                 "count": self.n_attributes,
                 "first": [each._asdict() for each in self.attributes],
             },
-            "counterfactual": None if self.counterfactual is None else self._without(self.counterfactual),
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -212,23 +207,6 @@ class LinkExplanation:
             "nodes": [self._name(row) for row in way.nodes],
             "steps": [[str(tie) for tie in step] for step in way.steps],
             "degrees": list(way.degrees),
-        }
-
-    def _without(self, found: Counterfactual) -> dict[str, Any]:
-        def relationship(each: Relationship) -> dict[str, Any]:
-            return {"type": each.type, "source": self._name(each.source), "target": self._name(each.target)}
-
-        return {
-            "relationships": found.n_relationships,
-            "looked_at": found.n_looked_at,
-            "placed_before": found.placed_before,
-            "placed": [
-                {"without": list(map(relationship, each.without)), "probability": each.probability}
-                for each in found.placed
-            ],
-            "trained_before": found.trained_before,
-            "trained_after": found.trained_after,
-            "seconds": found.seconds,
         }
 
 

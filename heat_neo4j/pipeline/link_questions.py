@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j._utils.progress import Progress, as_progress
@@ -11,14 +11,12 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.counterfactual import find_counterfactual
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.published_model import (
     PublishedModel,
-    model_of,
     node_names,
     read_published,
     read_score,
@@ -152,11 +150,9 @@ def explain(
     target: str,
     *,
     pattern: str | Sequence[str] | None = None,
-    counterfactual: bool = False,
     model: str = "heat",
     labels: Sequence[str] | None = None,
     target_labels: Sequence[str] | None = None,
-    n_threads: int | None = None,
     on_progress: Progress | bool = False,
 ) -> Explanation:
     """Explain a link by the published score: what each feature adds, and what the two nodes share.
@@ -167,17 +163,12 @@ def explain(
         Element ids of the nodes, or the values of their keys. They may be joined already.
     pattern : str or (source label, type, target label), optional
         Of the link, such as ``"User-RATED->Movie"``; needed where the nodes' labels allow several.
-    counterfactual : bool
-        Whether to find which one or two relationships of the two, taken away, lower the probability most. It
-        takes two trainings.
     model : str
         Name of the published model.
     labels, target_labels : sequence of str, optional
         Labels that the source, or the target, may have if found by its key; those of the run if not given.
-    n_threads : int, optional
-        Threads of the trainings; all cores when None.
     on_progress : callable or bool
-        Called with the stages of reading and of the counterfactual.
+        Called with the stages of reading.
 
     Returns
     -------
@@ -186,8 +177,8 @@ def explain(
     Raises
     ------
     ProjectionError
-        If the model is not published or, for a counterfactual, has no link probability; a node is not there,
-        not the only one or without coordinates; both are the same; or the pattern is not in the graph, or not
+        If the model is not published; a node is not there, not the only one or without coordinates; both are
+        the same; or the pattern is not in the graph, or not
         exactly one is left that the nodes' labels allow.
     """
     published, score = _read(store, model, as_progress(on_progress))
@@ -205,14 +196,6 @@ def explain(
     notes = published.notes if score is not None else (*published.notes, _NO_REASONS)
     if link.joined:
         notes = (*notes, _JOINED)
-    if counterfactual:
-        if score is None:
-            raise ProjectionError(f"no counterfactual: {_NO_REASONS}")
-        trainer = model_of(published.run).set_params(n_threads=n_threads)
-        effects = find_counterfactual(
-            trainer, published.embedding, graph, score, chosen, pair, on_progress=as_progress(on_progress)
-        )
-        link = replace(link, counterfactual=effects)
     return Explanation(published, link, notes)
 
 

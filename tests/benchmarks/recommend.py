@@ -35,7 +35,6 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.evaluation.guard import check_split
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, held_out_links, measure_links
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph, Relationships
@@ -50,6 +49,7 @@ from heat_neo4j.patterns import Pattern
 from tests.benchmarks.class_graph import TYPES, class_graph
 from tests.benchmarks.dirlink import variants
 from tests.benchmarks.films import Films, films
+from tests.support.leaks import count_leaks
 
 OURS, ALS, ORACLE = "combined score", "implicit ALS, tuned", "oracle"
 PATTERNS = {
@@ -123,7 +123,7 @@ def hold_out(graph: Graph, pattern: Pattern, seed: int) -> EdgeSplit:
         relationships=graph.relationships.without(held.test_edges, n),
     )
     split = replace(held, train=train)
-    check_split(split)
+    assert count_leaks(split) == 0
     return split
 
 

@@ -288,11 +288,6 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
         (["recommend", "c3", "-k", "0"], 2, "'--k'"),
         (["explain", "c3", "c3"], 4, "are the same node"),
         (["explain", "c3", "c999"], 4, "there is no CliNear with code 'c999'"),
-        (
-            ["explain", "c3", "c5", "--counterfactual"],
-            4,
-            "no counterfactual: the model has no link probability",
-        ),
         (["explain", "c3"], 2, "Missing argument 'TARGET'"),
     ],
 )

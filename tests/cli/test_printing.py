@@ -35,7 +35,6 @@ from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.errors import HeatError
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare
-from heat_neo4j.linkpred.counterfactual import Counterfactual, Effect, Relationship
 from heat_neo4j.linkpred.explanation import LinkExplanation, SharedAttribute, Tie, Way
 from heat_neo4j.linkpred.recommendation import Recommended
 from heat_neo4j.patterns import Pattern
@@ -227,11 +226,9 @@ def links_of(text):
         1,
         names,
     )
-    each = Effect((Relationship(0, text, 1),), 0.5)
     explained = SimpleNamespace(link=link)
     for part in (explain._summary, explain._shared):
         facts(part(explained))
-    facts(explain._without(explained, Counterfactual(1, 1, 0.5, (each,), 0.5, 0.5, 1.0)))
 
 
 PRINTERS = {

@@ -117,7 +117,7 @@ def test_every_method_gets_the_training_graph_and_the_seed_and_nothing_more() ->
 
     def watch(*arguments):
         graph, seed = arguments
-        calls.append((graph.adjacency.copy(), seed))  # the guard would find the graph itself, next time
+        calls.append((graph.adjacency.copy(), seed))
         return partial(popularity, graph)
 
     evaluate_links(a_graph(), MODEL, seeds=(0, 7), methods={"one": watch, "two": watch}, combined=False)

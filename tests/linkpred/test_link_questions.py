@@ -1,4 +1,4 @@
-"""Recommendations, explanations and counterfactuals of links, beside what slow Python makes of them."""
+"""Recommendations and explanations of links, beside what slow Python makes of them."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,7 +13,6 @@ from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
-from heat_neo4j.linkpred.counterfactual import Relationship, find_counterfactual, without
 from heat_neo4j.linkpred.explanation import MEANINGS, explain_pair
 from heat_neo4j.linkpred.features import FEATURES
 from heat_neo4j.linkpred.link_score import link_score
@@ -219,61 +218,6 @@ def test_values_that_two_nodes_lack_are_not_shared(graph, points):
     assert shared(RATED, 10, USERS) == ()
 
 
-def test_a_relationship_goes_with_its_part_of_the_weight(graph):
-    kinds = {"A": ([0, 1], [1, 2]), "B": ([1], [0])}
-    small = Graph(
-        sparse.csr_array(np.array([[0, 6.0, 0], [6.0, 0, 2.0], [0, 2.0, 0]])),
-        relationships=Relationships.from_pairs(
-            {name: tuple(map(np.array, ends)) for name, ends in kinds.items()}
-        ),
-    )
-    one, both, last = Relationship(0, "A", 1), Relationship(1, "B", 0), Relationship(1, "A", 2)
-    assert without(small, [one]).adjacency.toarray()[0].tolist() == [0, 3.0, 0]
-    assert without(small, [one, both]).adjacency.nnz == 2
-    left = without(small, [last])
-    assert left.adjacency.nnz == 2
-    assert {name: list(map(len, left.relationships.of(name))) for name in "AB"} == {"A": [1, 1], "B": [1, 1]}
-    assert len(without(small, [one, both, last]).relationships) == 0
-    assert small.adjacency[0, 1] == 6.0
-
-
-def test_a_counterfactual_lowers_the_probability_and_is_confirmed_by_training(model, graph, points, score):
-    pair = (2, 30)
-    said = []
-    found = find_counterfactual(
-        model, points, graph, score, RATED, pair, on_progress=lambda stage, done, total: said.append(stage)
-    )
-    at_ends = [
-        (int(a), name, int(b))
-        for name in graph.relationships.types
-        for a, b in zip(*graph.relationships.of(name), strict=True)
-        if len({int(a), int(b)} & set(pair)) == 1
-    ]
-    assert found.n_relationships == found.n_looked_at == len(at_ends)
-    assert len(found.placed) == 6
-    chances = [each.probability for each in found.placed]
-    assert chances == sorted(chances)
-    assert chances[0] < found.placed_before
-    assert sum(len(each.without) == 2 for each in found.placed) == 1
-    assert all(tuple(one) in at_ends for each in found.placed for one in each.without)
-
-    def trained(given):
-        scorer = score.scorers(HEAT(**model.get_params()).fit(given).embedding_, given)(RATED)
-        return float(scorer.probability(scorer.pairs(np.array([pair])))[0])
-
-    assert found.trained_before == pytest.approx(trained(graph))
-    assert found.trained_after == pytest.approx(trained(without(graph, found.placed[0].without)))
-    assert found.trained_after < found.trained_before
-    assert list(dict.fromkeys(said))[:3] == ["take one away", "take two away", "place anew"]
-
-
-def test_two_nodes_without_other_relationships_have_no_counterfactual(model, graph, points, score):
-    one = Relationships.from_pairs({"RATED": (np.array([2]), np.array([30]))})
-    adjacency = sparse.csr_array((np.ones(1), ([2], [30])), shape=(N, N))
-    alone = Graph(adjacency, labels=graph.labels, relationships=one)
-    assert find_counterfactual(model, points, alone, score, RATED, (2, 30)) is None
-
-
 def books(linked, *runs):
     return SimpleNamespace(
         bookkeeping=lambda: SimpleNamespace(published=lambda model: linked, runs_of=lambda model: runs)
@@ -354,5 +298,3 @@ def test_a_model_without_probability_says_so(ask, monkeypatch):
     assert "the nearest come first" in found["notes"][-1]
     assert found["patterns"][0]["links"][0]["probability"] is None
     assert link_questions.explain(ask, "0", "30").to_dict()["contributions"] == []
-    with pytest.raises(ProjectionError, match="no counterfactual"):
-        link_questions.explain(ask, "0", "30", counterfactual=True)

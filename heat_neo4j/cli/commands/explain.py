@@ -11,12 +11,11 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, setting_options, stack
+from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, stack
 from heat_neo4j.cli.output import (
     Reporter,
     facts,
     format_probability,
-    format_seconds,
     headed,
     print_line,
     printed_as_json,
@@ -24,7 +23,6 @@ from heat_neo4j.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship
     from heat_neo4j.linkpred.explanation import Way
     from heat_neo4j.pipeline.link_questions import Explanation
 
@@ -42,8 +40,6 @@ which_options: Decorator[Any] = stack(
            help="The nodes have this label; repeat for more.  [default: those of the run]"),
     option("--target-label", "target_labels", heading=WHICH, multiple=True, metavar="LABEL",
            help="TARGET has this label, and --label is for SOURCE."),
-    option("--counterfactual", heading=WHICH, is_flag=True,
-           help="Find the one or two relationships without which it is least likely: two trainings."),
 )  # fmt: skip
 
 
@@ -51,7 +47,6 @@ which_options: Decorator[Any] = stack(
 @click.argument("source", metavar="SOURCE")
 @click.argument("target", metavar="TARGET")
 @which_options
-@setting_options("heat.n_threads")
 @filter_options
 @model_options
 def explain(source: str, target: str, pattern: str | None, **options: Any) -> None:
@@ -64,19 +59,16 @@ def explain(source: str, target: str, pattern: str | None, **options: Any) -> No
     from heat_neo4j.pipeline import link_questions
 
     pattern = None if pattern is None else made(check_pattern, spec=pattern)
-    fields = {name: options[name] for name in ("counterfactual", "model", "n_threads")}
-    fields |= {name: list(options[name]) or None for name in ("labels", "target_labels")}
+    labels = {name: list(options[name]) or None for name in ("labels", "target_labels")}
     with open_store(options) as store, Reporter() as progress:
-        found = link_questions.explain(store, source, target, pattern=pattern, **fields, on_progress=progress)
+        found = link_questions.explain(
+            store, source, target, pattern=pattern, model=options["model"], **labels, on_progress=progress
+        )
     if printed_as_json(found.to_dict()):
         return
     facts(_summary(found))
     _print_contributions(found)
     facts(_shared(found))
-    if found.link.counterfactual is not None:
-        facts(_without(found, found.link.counterfactual))
-    elif options["counterfactual"]:
-        facts([("Without", "the two have no other relationships")])
     facts(("Note", note) for note in found.notes)
 
 
@@ -130,21 +122,3 @@ def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Ite
         yield f"and {plural(count - len(ways), f'more {noun}')}"
     if not count:
         yield f"no {noun}"
-
-
-def _without(found: Explanation, effect: Counterfactual) -> Iterator[tuple[str, str]]:
-    def named(each: Relationship) -> str:
-        return f"{found.link.names[each.source]} -{each.type}-> {found.link.names[each.target]}"
-
-    before = effect.placed_before
-    for place, each in enumerate(effect.placed):
-        change = f"probability {format_probability(before)} -> {format_probability(each.probability)}"
-        yield "" if place else "Without", f"{change}  {' and '.join(map(named, each.without))}"
-    looked_at = f"{effect.n_looked_at:,} of {plural(effect.n_relationships, 'relationship')}"
-    yield "", f"(the two placed anew; {looked_at} looked at)"
-    if effect.trained_before is None or effect.trained_after is None:
-        yield "Trained anew", "without it nothing is left to learn from"
-        return
-    after = format_probability(effect.trained_after)
-    change = f"probability {format_probability(effect.trained_before)} -> {after}"
-    yield "Trained anew", f"{change} without the first (two trainings, {format_seconds(effect.seconds)})"

@@ -237,7 +237,7 @@ def test_links_are_written_under_the_names_of_the_published_coordinates(server, 
     with connect(server.uri, (server.user, server.password)) as db:
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], key="id")
         db.embed(projection, small(), model=WriteNames(embedding="mine"), links=None)
-        run = db.links(links=LinkOptions(k=1, probability=False)).run
+        run = db.links(links=LinkOptions(k=1, score="distance")).run
         assert run.names.embedding == "mine"
         assert db.runs("heat")[0].run_id == run.run_id
         db.clear(model="heat")

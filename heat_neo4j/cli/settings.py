@@ -239,13 +239,10 @@ SETTINGS = (
     Setting("links.rules", click.BOOL, "more",
             "Drop links that the relationships rule out, such as a second director of a film.",
             True),
-    Setting("links.probability", click.BOOL, "more",
-            "Fit a probability and a direction for each link, by a second training without a tenth of the "
-            "edges. Without it the nearest pairs come first, in the direction that their relationships show.",
-            True),
-    Setting("links.score", click.Choice(("distance", "combined")), "more",
-            "What ranks the links: distance alone, or together with degrees, paths, attributes, directions. "
-            "[default: combined; `heat links`: as the run]"),
+    Setting("links.score", click.Choice(("combined", "distance")), "more",
+            "What ranks the links: a score of distances, degrees, paths and attributes, which gives each a "
+            "probability and takes a second training without a tenth of the edges; or distance alone.",
+            "combined"),
 )  # fmt: skip
 """All settings, in the order of the help."""
 

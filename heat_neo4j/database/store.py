@@ -296,7 +296,7 @@ class Neo4jStore:
             `n_neighbors`, if not given.
         exact : bool
             Look at every node, and do not use the index.
-        among : {"all", "more_general", "more_special"}
+        among : {"all", "more_general", "more_specific"}
             Look among all nodes, or only among those that are nearer to the centre than the node, or farther
             from it.
         n_links : int

@@ -20,7 +20,7 @@ from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.driver import Log, RunReport, open_session, publish_fitted, run_job
@@ -173,10 +173,8 @@ def publish(
         raise ValueError("only a graph read from a database can be published: this one was not")
     options = None
     if links is not None:
-        score = links.score if isinstance(links.score, LinkScore) else None
-        by_distance = score is not None and score.by_distance
-        ranked = None if score is None else "distance" if by_distance else "combined"
-        options = LinkOptions(**links.search, probability=score is not None, score=ranked)
+        score = "combined" if isinstance(links.score, LinkScore) else "distance"
+        options = LinkOptions(**links.search, score=score)
     projection = Projection.from_dict(graph.provenance.projection)
     job = Job(projection, estimator, names, coordinates, options, overwrite=overwrite, index=index)
     with open_session(store, names.model, as_progress(on_progress), dry_run=False) as session:
@@ -234,9 +232,6 @@ def predict(
         run = session.published
         if run is None:
             raise nothing_published(model, session.bookkeeping)
-        if links.score is None and links.probability:
-            known = tuple(run.parameters.get("link_score", {}).get("features", ()))
-            links = replace(links, score="distance" if known == BY_DISTANCE else "combined")
         names = store.trust.require_names(run.names)
         last_type = next((each.link_type for each in session.runs if each.link_type is not None), "")
         job = Job(

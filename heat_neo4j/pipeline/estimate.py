@@ -78,7 +78,6 @@ _MACHINE_RATES = (
 _ADVICE = {
     "read": "a projection of fewer nodes, relationships or attributes",
     "train": "a projection of fewer nodes or attributes, or lower --n-components",
-    "calibrate": "--no-probability",
     "links": "lower --k, or --no-links",
     "write": "lower --k, or --no-links",
 }
@@ -163,7 +162,6 @@ class RunSize:
     pattern_ends: tuple[tuple[int, int], ...] | None = None  # sources and targets of each; all nodes if None
     pattern_limits: tuple[tuple[int, int | None], ...] = ()  # of each: most links of a node, and in all
     top: int | None = None  # most links of each pattern; no limit if None
-    probability: bool = True  # whether a second training fits their probability
     combined: bool = True  # whether the combined score ranks them
     replaces: bool = False  # whether a version of the model is published, which is kept
 
@@ -316,7 +314,7 @@ def _memory(size: RunSize) -> dict[str, int]:
     training = graph + (_training_bytes(size) if size.in_memory else _training_bytes_beside_files(size))
     stages = {"read": reading + _READ_VALUE * size.attribute_entries, "train": training}
     if size.links_per_node:
-        if size.probability:
+        if size.combined:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
         if size.ends:
             most = max(min(a + b, size.nodes) for a, b in size.ends)  # one pattern is searched at a time
@@ -414,8 +412,8 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
-        if size.probability:
-            fitted = min(_HELD_OUT * size.relationships, FITTED_LINKS) if size.combined else 0.0
+        if size.combined:
+            fitted = min(_HELD_OUT * size.relationships, FITTED_LINKS)
             stages["calibrate"] = prepared + WALKS_HELD_OUT * training + rates.fitted_edge * fitted
         stages["links"] = _link_seconds(size, rates)
     links = _DOUBLE_LINKS * size.links
@@ -531,8 +529,7 @@ def run_size(
         pattern_ends=ends,
         pattern_limits=limits,
         top=None if links is None else links.top,
-        probability=links is not None and links.probability,
-        combined=links is not None and links.ranked_by == "combined",
+        combined=links is not None and links.has_probability,
         replaces=name is not None and store.published_run(name) is not None,
         **parameters,
     )
@@ -569,7 +566,7 @@ def check_memory(size: RunSize, limit: int) -> None:
             "nothing was begun"
         )
     stage = max(needed.memory, key=needed.memory.__getitem__)
-    advice = _ADVICE_COMBINED.get(stage, _ADVICE[stage]) if size.combined else _ADVICE[stage]
+    advice = _ADVICE_COMBINED[stage] if size.combined and stage in _ADVICE_COMBINED else _ADVICE[stage]
     over_files = replace(size, scratch=".")
     if size.scratch is None and estimate(over_files).peak_memory <= limit:
         advice = (

@@ -16,8 +16,7 @@ from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
-from heat_neo4j.linkpred.features import FEATURES
-from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, link_score
+from heat_neo4j.linkpred.link_score import LinkScore, link_score
 from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.job import Job, LinkOptions
@@ -161,15 +160,14 @@ def fit_link_model(
     model: Embedder, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
 ) -> LinkModel:
     """Return what turns pairs into probabilities: from a run's parameters, or fitted if they hold none."""
-    if not links.probability:
+    if not links.has_probability:
         return NO_LINK_MODEL
     if not links.needs_training(parameters):
         return LinkModel(LinkScore.from_dict(parameters["link_score"]))
-    features = BY_DISTANCE[:1] if links.ranked_by == "distance" else FEATURES
     held_out, progress = None, prefixed(on_progress, "probability: ")
     try:
         held_out = embed_without(model, graph, on_progress=progress)
-        score = link_score(held_out, graph, features, on_progress=progress)
+        score = link_score(held_out, graph, on_progress=progress)
         return LinkModel(score, held_out=held_out)
     except CalibrationError as error:
         return LinkModel(None, (f"{error}; links are ranked by distance",), held_out)

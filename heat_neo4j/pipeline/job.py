@@ -21,13 +21,12 @@ from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
 from heat_neo4j.errors import ConfigError
-from heat_neo4j.linkpred.link_score import BY_DISTANCE
 from heat_neo4j.linkpred.tuning import GRIDS
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.published_model import model_of
 
-SCORES = ("distance", "combined")
+SCORES = ("combined", "distance")
 NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that call for no new training
 
 
@@ -39,19 +38,15 @@ class LinkOptions:
     ----------
     k, top, patterns, min_degree, max_degree, min_probability, rules
         As for `predict_links`.
-    probability : bool
-        Whether each link gets a probability: the share of pairs with such a score that turned out to be
-        links. It is fitted by training once more, without a tenth of the edges and with a fifth of the
-        walks. Without it the distance ranks the links.
-    score : {"combined", "distance"}, optional
+    score : {"combined", "distance"}
         What ranks the links: a `LinkScore` of distance, degrees, common neighbours, paths and attributes,
-        or of the distance alone. If not given, the former, or in `pipeline.predict` what ranked the links of
-        the run.
+        which also gives each link a probability, and is fitted by training once more without a tenth of the
+        edges and with three tenths of the walks; or the distance alone.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is out of range, or links without probability are to have a combined score or a least
+        If a number is out of range, there is no such score, or links by distance are to have a least
         probability; found out before a run begins.
     """
 
@@ -62,16 +57,13 @@ class LinkOptions:
     max_degree: int | None = None
     min_probability: float = 0.0
     rules: bool = True
-    probability: bool = True
-    score: str | None = None
+    score: str = "combined"
 
     def __post_init__(self) -> None:
-        if self.score is not None and self.score not in SCORES:
+        if self.score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
-        if self.score == "combined" and not self.probability:
-            raise ValueError("the combined score brings probabilities: leave out one of the two")
-        if check_probability("min_probability", self.min_probability) and not self.probability:
-            raise ValueError("min_probability needs links with a probability: leave out one of the two")
+        if check_probability("min_probability", self.min_probability) and not self.has_probability:
+            raise ValueError("links ranked by distance have no probability: leave min_probability out")
         if isinstance(self.patterns, str):
             raise TypeError(f"patterns must be a list of patterns, got {self.patterns!r}")
         object.__setattr__(self, "patterns", tuple(map(check_pattern, self.patterns)))
@@ -86,16 +78,16 @@ class LinkOptions:
 
     def search(self) -> dict[str, Any]:
         """Return the arguments of `predict_links`."""
-        return {name: value for name, value in asdict(self).items() if name not in ("probability", "score")}
+        return {name: value for name, value in asdict(self).items() if name != "score"}
 
     @property
-    def ranked_by(self) -> str:
-        """What ranks the links: "combined" or "distance"."""
-        return "distance" if not self.probability else self.score or "combined"
+    def has_probability(self) -> bool:
+        """Whether each link gets a probability."""
+        return self.score == "combined"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as JSON data, the default score by its name."""
-        return {**asdict(self), "patterns": list(self.patterns), "score": self.ranked_by}
+        """Return the options as JSON data."""
+        return {**asdict(self), "patterns": list(self.patterns)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -104,12 +96,8 @@ class LinkOptions:
         return cls(**{name: value for name, value in data.items() if name in names})
 
     def needs_training(self, parameters: Mapping[str, Any]) -> bool:
-        """Return whether probabilities take a training, as the run's `parameters` hold none of their kind."""
-        if not self.probability:
-            return False
-        known = parameters.get("link_score", {}).get("features")
-        by_distance = known is not None and tuple(known) == BY_DISTANCE
-        return known is None or by_distance != (self.ranked_by == "distance")
+        """Return whether probabilities take a training, as the run's `parameters` hold no score."""
+        return self.has_probability and "link_score" not in parameters
 
 
 @dataclass(frozen=True)
@@ -307,10 +295,10 @@ def _followed_links(job: Job, links: LinkOptions | None) -> LinkOptions | None:
     names = _names(job.follows, "links")
     if job.links is None or (links is None and "enabled" in names):
         return None
-    if "probability" not in names:
-        names -= {"score", "min_probability"}  # they depend on whether there are probabilities
+    if "score" not in names:
+        names -= {"min_probability"}  # by distance there are no probabilities
     published = {} if links is None else links.to_dict()
-    return LinkOptions.from_dict({**job.links.to_dict(), "score": job.links.score, **_only(published, names)})
+    return LinkOptions.from_dict({**job.links.to_dict(), **_only(published, names)})
 
 
 @contextmanager

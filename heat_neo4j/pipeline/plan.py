@@ -339,7 +339,7 @@ def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
     what = "score and probabilities"
     if links.needs_training(parameters):
         return f"train once more, without a tenth of the edges, for the links' {what}"
-    return f"keep the published {what}" if links.probability else "none: links get no probability"
+    return f"keep the published {what}" if links.has_probability else "none: links get no probability"
 
 
 def _judgement(mode: str, state: GraphState) -> str:
@@ -355,7 +355,7 @@ def _search(links: LinkOptions) -> str:
     patterns = ", ".join(links.patterns) or "each pattern of the graph"
     least = f", of probability {links.min_probability:g} or more" if links.min_probability else ""
     rules = "" if links.rules else ", without schema rules"
-    return f"predict {' and '.join(most)} of {patterns}, by {links.ranked_by} score{least}{rules}"
+    return f"predict {' and '.join(most)} of {patterns}, by {links.score} score{least}{rules}"
 
 
 def _changed_shares(

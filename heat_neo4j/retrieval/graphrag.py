@@ -24,7 +24,7 @@ _MEANINGS = {
     "query_text": "the name of one node, exactly as it stands in the graph; not a question",
     "node": "the same as query_text, which it goes before",
     "top_k": "how many nodes",
-    "among": "'all', 'more_general' for nodes above it in the hierarchy, 'more_special' for those below",
+    "among": "'all', 'more_general' for nodes above it in the hierarchy, 'more_specific' for those below",
 }
 
 
@@ -115,7 +115,7 @@ class HeatRetriever(Retriever):
             The same, for pipelines whose `query_text` is a question.
         top_k : int
             How many, 1 or more.
-        among : {"all", "more_general", "more_special"}
+        among : {"all", "more_general", "more_specific"}
             Look among all nodes, or only among those that are nearer to the centre than the node, or farther
             from it.
 

@@ -36,7 +36,7 @@ class HeatDocumentRetriever(BaseRetriever):
         As `connect` opens it; it stays open.
     k : int
         How many documents, 1 or more.
-    among : {"all", "more_general", "more_special"}
+    among : {"all", "more_general", "more_specific"}
         Look among all nodes, or only among those that are nearer to the centre than the node, or farther from
         it.
     model, key, labels, node_filter, filter_parameters, properties, n_links

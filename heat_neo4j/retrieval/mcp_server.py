@@ -57,9 +57,9 @@ class Tools:
         """List the nodes most closely related to one among those that are more general than it."""
         return self._near(node, k, label, "more_general")
 
-    def more_special(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
-        """List the nodes most closely related to one among those that are more special than it."""
-        return self._near(node, k, label, "more_special")
+    def more_specific(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+        """List the nodes most closely related to one among those that are more specific than it."""
+        return self._near(node, k, label, "more_specific")
 
     def between(self, node: Node, other: Node, k: Count = 10) -> dict[str, Any]:
         """List the nodes that lie between two: those over which the way is least longer (detour)."""
@@ -129,7 +129,7 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
     for tool in (
         own.nearest,
         own.more_general,
-        own.more_special,
+        own.more_specific,
         own.between,
         own.likeliest_links,
         own.explain,

@@ -115,7 +115,7 @@ def grow(driver: neo4j.Driver, settings: tuple[str, str, str], n_nodes: int, k: 
     """Load, estimate and embed a graph of so many nodes."""
     split = split_edges(hyperbolic_graph(n_nodes), HELD_OUT)
     began = perf_counter()
-    options = ["--k", str(k), "--predict", f"{ASKED}-{TYPE}->{ASKED}", "--no-probability"]
+    options = ["--k", str(k), "--predict", f"{ASKED}-{TYPE}->{ASKED}", "--score", "distance"]
     options += ["--random-state", "0"]
     options += ["--label", LABEL, "--relationship", TYPE, "--attribute", "topics", "--key", "key"]
     with loaded(driver, split.train):

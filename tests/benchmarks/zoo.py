@@ -151,7 +151,6 @@ def run_size(graph: Graph, model: HEAT) -> RunSize:
         isolated_share=float((graph.degrees == 0).mean()),
         hub_share=hub_share(graph.degrees),
         threads=resolve_threads(model.n_threads),
-        probability=False,
         **{name: value for name, value in model.get_params().items() if name in known},
     )
 

@@ -79,7 +79,7 @@ def test_hostile_names_that_exist_are_just_names(server, cypher, tmp_path):
     config.write_text('[write]\nwrite_property = \'p` //\'\nlink_type = """L`\'\\""""\n')
     arguments = [*("--label", label, "--relationship", kind, "--weight", weight, "--attribute", words)]
     arguments += ["--model", "m`'\"\\", "--config", str(config)]
-    result = command(server, "embed", *arguments, *SMALL[:-2], "--k", "1", "--no-probability")
+    result = command(server, "embed", *arguments, *SMALL[:-2], "--k", "1", "--score", "distance")
     assert (result.exit_code, result.stderr) == (0, "")
     assert len(cypher(f"MATCH ()-[r:{quoted('L`' + chr(39) + chr(34))}]->() RETURN r")) > 0
     assert command(server, "clear", "--model", "m`'\"\\", "--yes").exit_code == 0

@@ -72,9 +72,8 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
 @pytest.mark.parametrize(
     ("options", "column"),
     [
-        (["--score", "distance"], "p.probability"),
         (["--score", "combined"], "p.probability"),
-        (["--no-probability"], "p.distance"),
+        (["--score", "distance"], "p.distance"),
     ],
 )
 def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, options, column):

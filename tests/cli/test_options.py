@@ -113,7 +113,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--scratch", str(tmp_path), "--scheduler", "tcp://there:8786"),
         *("--k", "3", "--top", "50", "--predict", "A-R->B"),
-        *("--min-degree", "1", "--max-degree", "8", "--no-probability", "--no-rules"),
+        *("--min-degree", "1", "--max-degree", "8", "--score", "distance", "--no-rules"),
         *("--model", "papers", "--config", str(config)),
     )
     assert arguments.projection_from(given) == Projection(
@@ -130,11 +130,11 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         "scratch": tmp_path, "scheduler": "tcp://there:8786", "random_state": 9,
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30
-    assert arguments.links_from(given) == LinkOptions(3, 50, ["A-R->B"], 1, 8, rules=False, probability=False)
+    assert arguments.links_from(given) == LinkOptions(3, 50, ["A-R->B"], 1, 8, rules=False, score="distance")
     config.write_text("[links]\nmin_probability = 0.1\nrules = false\n")
     expected = LinkOptions(min_probability=0.1, rules=False)
     assert arguments.links_from(parsed("--config", str(config))) == expected
-    assert LinkOptions.from_dict(expected.to_dict()) == dataclasses.replace(expected, score="combined")
+    assert LinkOptions.from_dict(expected.to_dict()) == expected
     assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE", "v")
 
 
@@ -263,9 +263,9 @@ def test_a_configuration_file_can_be_named(tmp_path, monkeypatch):
 
 def test_switches_can_be_set_in_heat_toml(tmp_path):
     named = tmp_path / "named.toml"
-    named.write_text("[links]\nenabled = false\nprobability = false\n[projection]\ndefault_weight = 2\n")
+    named.write_text("[links]\nenabled = false\nrules = false\n[projection]\ndefault_weight = 2\n")
     given = parsed("--config", str(named))
-    assert (given["links"], given["probability"], given["default_weight"]) == (False, False, 2.0)
+    assert (given["links"], given["rules"], given["default_weight"]) == (False, False, 2.0)
     assert parsed("--config", str(named), "--links")["links"] is True
 
 
@@ -289,7 +289,7 @@ def test_a_value_out_of_range_in_heat_toml_names_its_option(tmp_path):
             "aggregation 'count' ignores weights",
         ),
         (("--min-degree", "3", "--max-degree", "2"), "max_degree must be at least 3, got 2"),
-        (("--min-probability", "0.1", "--no-probability"), "min_probability needs links with a probability"),
+        (("--min-probability", "0.1", "--score", "distance"), "links ranked by distance have no probability"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(given, complaint):
@@ -299,10 +299,10 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(g
     assert result.stderr.count("\n") == 1
 
 
-def test_a_combined_score_cannot_be_had_without_its_probabilities():
-    with pytest.raises(ValueError, match="brings probabilities"):
-        LinkOptions(score="combined", probability=False)
-    with pytest.raises(ValueError, match="score must be one of distance, combined"):
+def test_links_by_distance_have_no_least_probability():
+    with pytest.raises(ValueError, match="leave min_probability out"):
+        LinkOptions(score="distance", min_probability=0.1)
+    with pytest.raises(ValueError, match="score must be one of combined, distance"):
         LinkOptions(score="cosine")
 
 

@@ -16,12 +16,12 @@ def toy(server):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_nearest_among_more_general_and_more_special_nodes(store, toy, exact):
+def test_nearest_among_more_general_and_more_specific_nodes(store, toy, exact):
     order = sorted(range(len(toy.keys)), key=toy.radius)
     for i in (order[0], order[1], order[30], order[-1]):
         for among, keep in (
             ("more_general", lambda j, i=i: toy.radius(j) < toy.radius(i)),
-            ("more_special", lambda j, i=i: toy.radius(j) > toy.radius(i)),
+            ("more_specific", lambda j, i=i: toy.radius(j) > toy.radius(i)),
         ):
             answer = store.neighbours(toy.keys[i], model=toy.model, n_neighbors=7, exact=exact, among=among)
             assert [each.properties["key"] for each in answer.nodes] == toy.nearest(toy.keys[i], 7, keep)
@@ -31,7 +31,7 @@ def test_nearest_among_more_general_and_more_special_nodes(store, toy, exact):
             )
             expected = toy.nearest(toy.keys[i], 10, lambda j, keep=keep: keep(j) and j % 3 == 0)
             assert [each.properties["key"] for each in fewer.nodes] == expected
-    with pytest.raises(ValueError, match="among must be one of all, more_general, more_special"):
+    with pytest.raises(ValueError, match="among must be one of all, more_general, more_specific"):
         store.neighbours("p9", model=toy.model, among="nearer")
 
 

@@ -13,7 +13,6 @@ LARGE = RunSize(
     attribute_columns=50,
     attribute_share=0.08,
     threads=2,
-    probability=False,
     combined=False,
 )
 
@@ -26,9 +25,8 @@ def test_what_fits_is_let_through():
     ("size", "advice"),
     [
         (LARGE, "a projection of fewer nodes or attributes, or lower --n-components"),
-        (replace(LARGE, probability=True), "--no-probability"),
         (replace(LARGE, links_per_node=200), "lower --k, or --no-links"),
-        (replace(LARGE, probability=True, combined=True), "--score distance, or --no-links"),
+        (replace(LARGE, combined=True), "--score distance, or --no-links"),
         (replace(LARGE, relationships=10**8, walks_per_node=1), "a projection of fewer nodes, relationships"),
     ],
 )

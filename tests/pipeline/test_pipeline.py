@@ -291,7 +291,7 @@ def test_predict_without_coordinates(store, cypher):
 
 
 def test_links_without_probability_and_why(store, cypher):
-    report = embed(store, PAPERS, new_model(), model=NAMES, links=LinkOptions(k=1, probability=False))
+    report = embed(store, PAPERS, new_model(), model=NAMES, links=LinkOptions(k=1, score="distance"))
     assert report.score is None
     (note,) = report.notes  # each paper cites as many as cite it
     assert "44 of 44 predicted links have no direction" in note
@@ -385,10 +385,8 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     assert "probability: train" not in again.run.stage_seconds
     for pair, p in without_run(predicted(cypher)).items():
         assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)
-    plain = predict(store, "pipe", links=LinkOptions(k=3, probability=False))
+    plain = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
     assert plain.score is None
-    by_distance = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
-    assert by_distance.score.by_distance
 
 
 @pytest.mark.slow

@@ -341,7 +341,6 @@ EDGES = "AUROC of edges held out against"
 JUDGED = f"{EDGES} the last run's and that of degrees; how far nodes moved"
 TRAINED_AGAIN = "train once more, without a tenth of the edges, for the links'"
 BY_ALL = {"link_score": {"features": ["distance", "chain", "direction"]}}
-BY_DISTANCE = {"link_score": {"features": ["distance", "direction"]}}
 BOTH = {"publish": "coordinates and links of model 'heat'"}
 
 
@@ -378,7 +377,7 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
             "predict 3 per node and at most 20 of A-R->B, by distance score",
         ),
         (
-            LinkOptions(patterns=["A-R->B", ("B", "S", "*")], probability=False),
+            LinkOptions(patterns=["A-R->B", ("B", "S", "*")], score="distance"),
             "predict 10 per node of A-R->B, B-S->*, by distance score",
         ),
         (
@@ -397,10 +396,7 @@ def test_the_links_of_a_plan(links, line):
     [
         (LinkOptions(), {}, f"{TRAINED_AGAIN} score and probabilities"),
         (LinkOptions(), BY_ALL, "keep the published score and probabilities"),
-        (LinkOptions(probability=False), {}, "none: links get no probability"),
-        (LinkOptions(score="combined"), BY_DISTANCE, f"{TRAINED_AGAIN} score and probabilities"),
-        (LinkOptions(score="distance"), BY_ALL, f"{TRAINED_AGAIN} score and probabilities"),
-        (LinkOptions(score="distance"), BY_DISTANCE, "keep the published score and probabilities"),
+        (LinkOptions(score="distance"), {}, "none: links get no probability"),
     ],
 )
 def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(links, parameters, line):
@@ -412,7 +408,7 @@ def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(l
         **READ,
         "coordinates": "read back those of run run 1",
         "calibrate": line,
-        "links": f"predict 10 per node of each pattern of the graph, by {links.ranked_by} score",
+        "links": f"predict 10 per node of each pattern of the graph, by {links.score} score",
         "publish": "links of model 'heat'",
     }
 

@@ -33,19 +33,17 @@ def test_what_is_not_given_is_as_published():
 
 
 def test_links_without_probabilities_leave_the_published_score():
-    job = follow(
-        published(), LinkOptions(), links=LinkOptions(probability=False), follows={"links.score", "links.k"}
-    )
-    assert job.links == LinkOptions(probability=False)
+    job = follow(published(), LinkOptions(), links=LinkOptions(score="distance"), follows={"links.k"})
+    assert job.links == LinkOptions(score="distance")
 
 
 def test_the_least_probability_is_as_published_unless_links_have_none():
     known = LinkOptions(min_probability=0.2, rules=False)
-    follows = {"links.min_probability", "links.rules", "links.probability"}
+    follows = {"links.min_probability", "links.rules", "links.score"}
     assert follow(published(), known, links=LinkOptions(), follows=follows).links == known
-    plain = LinkOptions(probability=False)
-    job = follow(published(), known, links=plain, follows=follows - {"links.probability"})
-    assert job.links == LinkOptions(probability=False, rules=False)
+    plain = LinkOptions(score="distance")
+    job = follow(published(), known, links=plain, follows=follows - {"links.score"})
+    assert job.links == LinkOptions(score="distance", rules=False)
 
 
 @pytest.mark.parametrize(
@@ -53,12 +51,12 @@ def test_the_least_probability_is_as_published_unless_links_have_none():
     [
         ({"projection": Projection(text=["about"])}, {"projection.attributes"}, "both name 'about'"),
         ({"projection": Projection(aggregation="count")}, {"projection.weight"}, "ignores weights"),
-        ({"links": LinkOptions(score="combined")}, {"links.probability"}, "leave out one of the two"),
+        ({"links": LinkOptions(min_probability=0.5)}, {"links.score"}, "leave min_probability out"),
     ],
 )
 def test_a_conflict_of_options_never_advises_to_clear(own, follows, why):
     with pytest.raises(ConfigError, match=f"do not fit those of the published run r1.*{why}") as refused:
-        follow(published(), LinkOptions(probability=False), follows=follows, **own)
+        follow(published(), LinkOptions(score="distance"), follows=follows, **own)
     assert "clear" not in str(refused.value)
 
 

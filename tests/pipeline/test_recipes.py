@@ -122,7 +122,7 @@ def test_values_that_no_longer_fit_are_learnt_anew_and_it_is_said(store, cypher,
 def test_predict_reads_by_the_recipe_of_its_run(store, cypher):
     first = run(store)
     cypher("MATCH (n:RecipePaper {key: 3}) SET n.venue = 'ICML'")
-    report = predict(store, "recipes", links=LinkOptions(k=1, probability=False))
+    report = predict(store, "recipes", links=LinkOptions(k=1, score="distance"))
     assert report.run.attribute_recipe == first.run.attribute_recipe
     assert report.notes[0].startswith("1 value of attributes is unknown to the recipe of run ")
 

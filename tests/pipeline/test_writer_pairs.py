@@ -18,7 +18,7 @@ from tests.support.slow import slow
 pytestmark = pytest.mark.live
 
 NAMES = WriteNames(MODEL)
-LINKS = LinkOptions(k=2, probability=False)
+LINKS = LinkOptions(k=2, score="distance")
 JOB = make_job(links=LINKS, gate=Gate(1.0, 1.0, 0.0))
 WRITERS = {
     "embed": lambda store: embed(store, JOB.projection, small_model(), model=NAMES, links=LINKS),

@@ -26,7 +26,7 @@ from tests.support.retrieval_toy import HOSTILE
 live = pytest.mark.live
 COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
 TOOLS = {
-    "nearest", "more_general", "more_special", "between", "likeliest_links", "explain", "published_runs",
+    "nearest", "more_general", "more_specific", "between", "likeliest_links", "explain", "published_runs",
 }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ async def check_others(client, toy):
     row = toy.keys.index("p50")
     for tool, keep in (
         ("more_general", lambda i: toy.radius(i) < toy.radius(row)),
-        ("more_special", lambda i: toy.radius(i) > toy.radius(row)),
+        ("more_specific", lambda i: toy.radius(i) > toy.radius(row)),
     ):
         found = await asked(client, tool, node="p50", k=5)
         expected = list(map(toy.shown, toy.nearest("p50", 5, keep)))

@@ -75,7 +75,7 @@ READING: tuple[tuple[str, ...], ...] = (
 WRITING: tuple[tuple[str, ...], ...] = (
     ("serve", *OPTIONS[:10], "--every", "1d"),
     ("refresh", "--model", MODEL, "--mode", "full"),
-    ("links", "--model", MODEL, "--no-probability"),
+    ("links", "--model", MODEL, "--score", "distance"),
     ("rollback", "--model", MODEL),
     ("prune", "--model", MODEL, "--previous"),
     ("embed", *OPTIONS, "--no-links"),

@@ -37,7 +37,7 @@ def links(model: str, **options: Any) -> None:
 
     Nothing is trained: coordinates are read back, with the projection of the run that wrote them. The new
     links take the place of the last ones, all at once. (If that run fitted no probabilities, one training
-    is needed to fit them; --no-probability does without.)
+    is needed to fit them; --score distance does without.)
     """
     from heat_neo4j.pipeline.embed import predict
 

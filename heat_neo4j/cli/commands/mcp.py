@@ -27,7 +27,7 @@ def mcp(model: str, **options: Any) -> None:
     """Answer language models that speak MCP, over stdin and stdout.
 
     A client, such as an assistant or an editor, starts this command and asks for the nearest, more general
-    and more special nodes, what lies between two, likeliest links and their reasons. Nothing can be written.
+    and more specific nodes, what lies between two, likeliest links and their reasons. Nothing can be written.
     It ends when stdin does; messages go to stderr. It needs the extra mcp; without it the exit code is 2.
     """
     from heat_neo4j.retrieval.mcp_server import build_server

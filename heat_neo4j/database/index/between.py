@@ -24,7 +24,7 @@ class NodeBetween:
     distance: float  # from the one
     other_distance: float  # from the other
     detour: float  # how much longer the way over it is; 0 on the straight line
-    radius: float  # its distance from the origin: small is general, large is special
+    radius: float  # its distance from the origin: small is general, large is specific
 
 
 @dataclass(frozen=True)

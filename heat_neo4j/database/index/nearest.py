@@ -25,9 +25,9 @@ from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
-Among = Literal["all", "more_general", "more_special"]
+Among = Literal["all", "more_general", "more_specific"]
 """All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
-_SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_special": 1}
+_SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_specific": 1}
 FETCH = 60
 """Candidates that the index gives at first: docs/how-to/similar.md says why so many."""
 _MOST_FETCHED = 600  # the statement's second question is for eight times as many
@@ -43,7 +43,7 @@ class Neighbour:
     labels: tuple[str, ...]
     name: str  # for people: its key as one line of text; else a label and the number in its element id
     distance: float
-    radius: float  # its distance from the origin: small is general, large is special
+    radius: float  # its distance from the origin: small is general, large is specific
     properties: Mapping[str, Any]  # those to show, None where it has none
     links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not asked for
     key: Any = None  # the value of its key, as it is stored; None if it has none

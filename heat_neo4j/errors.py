@@ -6,16 +6,16 @@
     ├── ConfigError              2   an option, environment value or heat.toml entry is wrong
     ├── ConnectionFailed         3   no server there, wrong address, wrong password, server lost
     ├── ProjectionError          4   the graph cannot be read as asked: unknown names, bad values, no match
-    ├── WriteRefused             5   writing would overwrite what is not ours, or the values are not finite
+    ├── WriteRefused             5   writing would overwrite the user's data, or the values are not finite
     ├── WriteFailed              6   writing stopped half-way; the run node says "incomplete"
     ├── LocalServerError         7   the local Neo4j did not install, start or stop
     ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
     ├── LeaseHeld                9   another process writes versions of the model; nothing was published
     ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
-    ├── OutputFailed            11   the work is done, but what there is to say cannot be written to stdout
-    ├── CoordinatesDiffer       12   a run that was trained again gave other bits than those in the graph
-    ├── NotVerifiable           13   a run cannot be trained again: what it was computed from is not there
-    └── NotReady                14   something is wrong with what is installed here, or with the server
+    ├── OutputFailed            11   the work is done, but its output cannot be written to stdout
+    ├── CoordinatesDiffer       12   training a run again gave other bits than those in the graph
+    ├── NotVerifiable           13   a run cannot be trained again: its graph or its record is incomplete
+    └── NotReady                14   the installation or the server has a problem
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.
@@ -67,17 +67,17 @@ class ConnectionFailed(HeatError):
 
 
 class ServerUnreachable(ConnectionFailed):
-    """No server answers there now, or it was lost: to try again later may do."""
+    """No server answers now, or it was lost; a later attempt may succeed."""
 
 
 class ProjectionError(HeatError):
-    """The graph cannot be read as the projection or the files ask."""
+    """The graph cannot be read as the projection or the files require."""
 
     exit_code = 4
 
 
 class WriteRefused(HeatError):
-    """Nothing was written: it would overwrite a user's own data, or is not fit to be stored."""
+    """Nothing was written: it would overwrite your data, or the values cannot be stored."""
 
     exit_code = 5
 
@@ -113,24 +113,24 @@ class QualityRejected(HeatError):
 
 
 class OutputFailed(HeatError):
-    """What there is to say cannot be written to stdout, as on a full disk; the work itself is done."""
+    """The output cannot be written to stdout, for instance on a full disk; the work itself is done."""
 
     exit_code = 11
 
 
 class CoordinatesDiffer(HeatError):
-    """A run that was trained again gave other bits than the coordinates in the graph have."""
+    """Training a run again gave other bits than the coordinates in the graph."""
 
     exit_code = 12
 
 
 class NotVerifiable(HeatError):
-    """A run cannot be trained again as it was: what it was computed from is not there, or not recorded."""
+    """A run cannot be trained again: its graph has changed, or its record is incomplete."""
 
     exit_code = 13
 
 
 class NotReady(HeatError):
-    """Something is wrong with what is installed here or with the server: `heat doctor` says what."""
+    """The installation or the server has a problem; `heat doctor` lists it."""
 
     exit_code = 14

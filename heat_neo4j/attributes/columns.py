@@ -1,7 +1,7 @@
-"""Columns of attributes: what is learnt of a property's values, and how they become numbers.
+"""Columns of attributes: how the values of a property become numbers.
 
 Values are one number or a few (numbers, booleans, dates, durations, lists, times of day, points), strings
-that name a category, lists of them, or texts, as TF-IDF weights of hashed words. scikit-learn's
+(categories), lists of strings, or texts, as TF-IDF weights of hashed words. scikit-learn's
 `SimpleImputer` has means that depend on the order of rows; its `OneHotEncoder` takes no lists and wants all
 strings at once, where chunks come here; NumPy's logarithms, as its `TfidfTransformer` takes them, end in
 other digits on another processor, and in another place of an array.
@@ -57,7 +57,7 @@ class Column(Protocol):
 
 
 def make_column(name: str, kind: str, n_rows: int, scratch: Scratch) -> Column:
-    """Return the empty column of an attribute whose values are of that kind."""
+    """Return the empty column of an attribute with values of that kind."""
     return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows, scratch)
 
 
@@ -95,7 +95,7 @@ def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
 
 
 def _are(kind: type, values: Sequence[Any]) -> bool:
-    """Return whether all values are of a type; a whole number is a float, too."""
+    """Return whether all values have a type; a whole number is also a float."""
     return all(isinstance(value, int | float if kind is float else kind) for value in values)
 
 
@@ -302,7 +302,7 @@ class _Strings(Column):
 
 
 class _Texts(Column):
-    """How often each hashed word stands in the text of each node; the texts themselves are not kept."""
+    """How often each hashed word occurs in the text of each node; the texts themselves are not kept."""
 
     kind = Kind.TEXT.value
 

@@ -1,7 +1,7 @@
-"""`AttributeTable`: takes property values in chunks, ends in one attribute matrix.
+"""`AttributeTable`: collects property values in chunks and makes one attribute matrix.
 
-Each property is learnt into a *recipe*, plain JSON data that says which columns it takes and how its values
-fill them. The same recipe can be applied to other nodes later (`encode`).
+Each property becomes part of a *recipe*: JSON data that says which columns it has and how its values fill
+them. The recipe can be applied to other nodes later (`encode`).
 
 | values of a property         | columns                                            | missing value  |
 |------------------------------|----------------------------------------------------|----------------|
@@ -61,7 +61,7 @@ Masks = Mapping[str, NDArray[np.bool_]]
 
 
 def described(entry: Recipe) -> str:
-    """Return what an entry of a recipe holds.
+    """Return a description of an entry of a recipe.
 
     >>> described({"kind": "category", "values": ["KDD", "WWW"], "other": True})
     '2 categories, one column for others'
@@ -81,7 +81,7 @@ def described(entry: Recipe) -> str:
 
 
 def odd_category(entry: Recipe, n_nodes: int) -> tuple[str, str] | None:
-    """Return why a category, one a node, is probably something else: a "date", "number" or "text".
+    """Return why a category is probably something else: a "date", "number" or "text".
 
     None if it is not. `n_nodes` have a value. Texts that are dates, numbers with a decimal point, or nearly
     all different make poor categories.
@@ -127,7 +127,7 @@ class Attribute:
 
     @property
     def name(self) -> str:
-        """What its columns begin with."""
+        """Prefix of its columns."""
         return self.key if self.label is None else f"{self.label}.{self.key}"
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ class Attribute:
 
 
 def attributes_of(recipe: Sequence[Recipe]) -> list[Attribute]:
-    """Return the attributes that a recipe is for; a RecipeError if the recipe is damaged."""
+    """Return the attributes of a recipe; a RecipeError if it is damaged."""
     for entry in recipe:
         check_entry(entry)
     return [Attribute.of(entry) for entry in recipe]
@@ -192,7 +192,7 @@ class AttributeTable:
         self._examples: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}
 
     def add(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
-        """Take the values that the nodes `rows` have of each property, None where a node lacks it.
+        """Add the values of each property at the nodes `rows`, None for a missing value.
 
         Values are numbers, booleans, strings, lists of these, and the types of
         `heat_neo4j.attributes.values`; a ProjectionError names property and value if one cannot be read, or

@@ -1,4 +1,4 @@
-"""What kind of values a property has, and the one place where a bad value is refused."""
+"""Kinds of property values. Only this module refuses bad values."""
 
 import math
 import re
@@ -88,7 +88,7 @@ def parse_date(text: str) -> date | datetime | None:
 
 
 def parse_number(text: str, *, decimal_comma: bool = False) -> float | None:
-    """Return the number that a text is; None if it is none.
+    """Return the number that a text spells; None if it is not a number.
 
     A number has no leading zeros, and an exponent has a sign or follows a decimal point: codes have others.
 
@@ -106,7 +106,7 @@ def parse_number(text: str, *, decimal_comma: bool = False) -> float | None:
 
 
 class RecipeError(ProjectionError):
-    """The values are not such as the recipe that is to encode them was learnt on."""
+    """The values do not match the recipe that should encode them."""
 
 
 class BadValuesError(ProjectionError):
@@ -117,7 +117,7 @@ class BadValuesError(ProjectionError):
         self.what, self.advice, self.is_bad = what, advice, is_bad
 
     def on(self, node: str, others: int, *, at_least: bool) -> ProjectionError:
-        """Return the same error with the first node that has such a value, and how many others have one."""
+        """Return the same error with the first such node and the number of others."""
         count = f" and {'at least ' if at_least else ''}{others:,} more" if others else ""
         return ProjectionError(f"{self.what} on node {node}{count}: {self.advice}")
 
@@ -196,7 +196,7 @@ def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
 
 
 def not_text(name: str, kind: str, value: Any) -> ProjectionError:
-    """Return the error for a property that is to be read as text and holds other values."""
+    """Return the error for a text property that holds other values."""
     what = f"{_PLURALS[kind]} ({example(value)})"
     return ProjectionError(f"text {name!r} holds {what}: only strings are texts; name it as an attribute")
 

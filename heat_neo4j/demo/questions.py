@@ -29,7 +29,7 @@ WRITE_NAMES = WriteNames(model="stdlib")
 
 CAPTION = """\
 A dot is a module, larger the more modules it is connected to; an arc is an import, drawn as hyperbolic space's straight line.
-HEAT placed the modules by imports and by words of docstrings and names; colours are top-level packages, which it was not told.
+HEAT placed the modules by imports and by words of docstrings and names; colours are top-level packages, which it did not see.
 Rings mark hyperbolic distances from the centre: general modules lie inside, special ones outside; the rim is infinitely far.
 This is an embedding in 2 dimensions, trained for the picture; the one in the database has more."""  # noqa: E501
 
@@ -37,9 +37,9 @@ _MODULE = {"label": "Module", "property": "name"}
 
 
 def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress = no_progress) -> LoadReport:
-    """Load the import graph, in place of that of another Python if it is there.
+    """Load the import graph; replace one of another Python version.
 
-    Nodes of label ``Module`` that are not the demo's are refused with `WriteRefused`.
+    Raises `WriteRefused` if there are nodes of label ``Module`` from elsewhere.
     """
     origin = f"{FAMILY}, Python {graph.version}"
     store.make_room(LOAD_NAMES.label, family=FAMILY, origin=origin)
@@ -50,7 +50,7 @@ def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress
 def draw_modules(
     imports: ImportGraph, graph: Graph, path: Path, model: Embedder, *, on_progress: Progress = no_progress
 ) -> None:
-    """Embed `graph`, row by row the modules of `imports`, in the hyperbolic plane; save a picture of it.
+    """Embed `graph`, whose rows are the modules of `imports`, in the hyperbolic plane, and save a picture.
 
     A copy of `model` with two components is fitted; the ending of `path` is png, svg or pdf.
     """
@@ -76,7 +76,7 @@ class Question:
 
     @property
     def file(self) -> str:
-        """Where the query is, in the repository."""
+        """Path of the query in the repository."""
         return f"cypher/query/{self.query}.cypher"
 
     def ask(self, store: Neo4jStore) -> Answer:
@@ -86,7 +86,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question and the rows that its query gave."""
+    """A question and the rows of its query."""
 
     question: Question
     rows: Sequence[Mapping[str, Any]]

@@ -50,7 +50,7 @@ class _ImportedName(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What the source of a module says."""
+    """Facts from the source of a module."""
 
     summary: str  # the first sentence of the docstring
     words: tuple[str, ...]  # of the docstring and of the names of functions, methods and classes
@@ -189,7 +189,7 @@ def _facts(path: Path) -> SourceFacts:
 
 
 def _resolve(imported: _ImportedName, package: str, module_names: set[str]) -> str | None:
-    """Name the module that an import brings in, or None if it is not of the library.
+    """Return the module that an import loads; None if it is not in the library.
 
     ``from a.b import c`` means the module ``a.b.c`` if there is one, else ``a.b``.
     """

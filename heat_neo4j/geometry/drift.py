@@ -1,7 +1,7 @@
 """How far an embedding moved from one run to the next, and the isometry that aligns it with the earlier.
 
-Distances between nodes say everything that was learnt; where the whole lies, and how it is turned, is chance.
-An isometry takes that chance away, so that coordinates of two runs can be compared.
+Distances between nodes hold everything that was learnt; the position and the rotation of the whole are
+random. An isometry removes this difference, so that coordinates of two runs can be compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 @dataclass(frozen=True)
 class Drift:
-    """How far the nodes that two versions share have moved."""
+    """How far the common nodes of two versions have moved."""
 
     nodes: int
     moved: int  # nodes that are not where they were to the bit
@@ -116,7 +116,7 @@ class Isometry(NamedTuple):
 
 
 def boost_to_origin(point: Array) -> Array:
-    """Return the matrix of the boost that takes one point of shape (d + 1,) to the origin, without turning.
+    """Return the matrix of the boost that moves one point of shape (d + 1,) to the origin, without rotation.
 
     With spatial part s and time t it is [[I + s s^T / (1 + t), -s], [-s^T, t]]; its inverse has s and not -s.
     """

@@ -23,7 +23,7 @@ _TOLERANCE = 1e-6  # of <x, x> = -1, as a share of the squared time
 
 
 class NotHyperbolicError(ValueError):
-    """Coordinates are no points of hyperbolic space."""
+    """Coordinates that are not points of hyperbolic space."""
 
 
 def minkowski_inner(x: Array, y: Array) -> Array:
@@ -33,7 +33,7 @@ def minkowski_inner(x: Array, y: Array) -> Array:
 
 
 def lift(spatial: Array) -> Array:
-    """Return the points whose spatial coordinates, shape (..., d), are given; time = sqrt(1 + |s|^2)."""
+    """Return the points with the given spatial coordinates, shape (..., d); time = sqrt(1 + |s|^2)."""
     spatial = np.asarray(spatial, dtype=np.float64)
     time = np.sqrt(1.0 + np.sum(spatial * spatial, axis=-1, keepdims=True))
     return np.concatenate([spatial, time], axis=-1)
@@ -116,7 +116,7 @@ def pair_distances(embedding: Array, pairs: NDArray[np.int64]) -> Array:
 def exp_map(x: Array, v: Array) -> Array:
     """Return the end of the geodesic from `x` with tangent vector `v`: cosh|v| x + sinh|v| v / |v|.
 
-    The time is computed anew from the spatial coordinates, so that the point lies on the hyperboloid.
+    The time is computed from the spatial coordinates, so that the point lies on the hyperboloid.
     """
     norm = np.sqrt(np.maximum(minkowski_inner(v, v), 0.0))[..., None]
     across = np.where(norm > _TINY, sinh(norm) / np.where(norm > _TINY, norm, 1.0), 1.0)

@@ -1,6 +1,6 @@
 """Exact searches among points on the hyperboloid: nearest neighbours, and nearest pairs that no edge joins.
 
-Points lie in blocks, of which most are passed over.
+Points are stored in blocks; a search skips most of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def columns_of(embedding: ArrayLike, n_nodes: int) -> tuple[NDArray[np.float64],
 
 
 class Blocks(NamedTuple):
-    """M points on the hyperboloid in T blocks of `BLOCK` places, the last of which may be partly empty."""
+    """M points on the hyperboloid in T blocks of `BLOCK` places; the last may be partly empty."""
 
     points: NDArray[np.float64]  # (M, d), by place
     time: NDArray[np.float64]  # (M,), by place
@@ -60,7 +60,7 @@ class Blocks(NamedTuple):
 
 
 def make_blocks(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: NDArray[np.uint8]) -> Blocks:
-    """Lay out M points, spatial coordinates of shape (d, M), so that near ones lie together."""
+    """Arrange M points, spatial coordinates of shape (d, M), so that near ones are in one block."""
     projection = _projection((spatial / (1.0 + time)).T)
     node = np.asarray(cKDTree(projection, leafsize=BLOCK).indices, dtype=np.int64)
     padded = np.append(node, np.full(-len(node) % BLOCK, node[-1])).reshape(-1, BLOCK)
@@ -156,8 +156,8 @@ def nearest_pairs(
 ) -> Pairs:
     """Return the nearest absent pairs in the order of (distance, source, target).
 
-    A pair is taken if either end is among the k nearest of the other, without a limit if k is None; then
-    only the nearest `top`, which must be given if k is not.
+    A pair counts if either end is among the k nearest of the other; k None sets no limit. Only the nearest
+    `top` pairs are returned; `top` is required if k is None.
     """
     n = len(candidates.time)
     if n < 2:
@@ -172,12 +172,12 @@ def nearest_pairs(
 
 
 def first_partners(top: int, n: int) -> int:
-    """Return how many partners of each of n nodes are looked for at first, for the `top` nearest pairs."""
+    """Return the number of partners of each of n nodes in the first search for the `top` nearest pairs."""
     return max(4, 4 * top // n)
 
 
 def _overall(search: PartnerSearch, n: int, top: int, workers: BlockWorkers, on_progress: Progress) -> Pairs:
-    """Return the `top` nearest pairs: nodes all of whose partners may be among them are searched again."""
+    """Return the `top` nearest pairs; search again for nodes whose partners may all be among them."""
     rows, k = np.arange(n), min(n - 1, first_partners(top, n))
     bound = np.inf
     nearest = _merge([], top)
@@ -193,7 +193,7 @@ def _overall(search: PartnerSearch, n: int, top: int, workers: BlockWorkers, on_
 
 
 class PartnerSearch:
-    """At least one candidate in blocks, among which partners are looked for."""
+    """Candidates in blocks, at least one, to search partners in."""
 
     def __init__(self, candidates: Candidates) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles
@@ -230,7 +230,7 @@ class PartnerSearch:
     def partners(
         self, team: WorkerThreads, places: range | NDArray[np.int64], k: int, bound: float
     ) -> Partners:
-        """Return what `nearest` does, of the nodes at some places."""
+        """Do the work of `nearest` for the nodes at some places."""
         partners = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
         places = np.asarray(places, dtype=np.int64)
         team.run(nearest_absent, *self._blocks, *self._links, places, bound, *partners)
@@ -238,7 +238,7 @@ class PartnerSearch:
 
 
 def _as_range(places: NDArray[np.int64]) -> range | NDArray[np.int64]:
-    """Return rising numbers, all different, as a range if they are one: it is short to send."""
+    """Return strictly rising numbers as a range if possible, which is short to send."""
     first, last = int(places[0]), int(places[-1])
     return range(first, last + 1) if last - first + 1 == len(places) else places
 

@@ -1,4 +1,4 @@
-"""Pictures (matplotlib, the extra ``plot``). Functions take arrays and Axes, return Axes; none shows."""
+"""Pictures (matplotlib, the extra ``plot``). Functions take arrays and Axes and return Axes."""
 
 from heat_neo4j.plots.diagrams import (
     plot_alpha,

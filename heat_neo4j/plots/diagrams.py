@@ -45,7 +45,7 @@ def plot_loss(
     n_rounds: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the loss of a training, mean per pair in nats, by rounds (one walk from every node each).
+    """Draw the loss of a training by rounds: mean per pair, in nats; a round is one walk from every node.
 
     With `n_negatives` a line marks the loss at chance, ln(1 + n_negatives). The points are spread evenly over
     `n_rounds`, the first and the last included.
@@ -78,7 +78,7 @@ def plot_loss(
 def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
     """Draw receiver operating characteristics: for each method, false and true positive rates in [0, 1].
 
-    The names are the legend, as they are and in this order: a figure may stand in them.
+    The legend shows the names unchanged and in this order; they may contain figures.
     """
     axes = _draw_rates(curves, "false positive rate", "true positive rate", "lower right", ax)
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
@@ -103,9 +103,9 @@ def plot_precision_recall(curves: Mapping[str, Curve], *, ax: Axes | None = None
 def plot_label_share(
     shares: ArrayLike, scores: Mapping[str, Curve], *, metric: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw how well classes are told by the share of nodes whose class is known.
+    """Draw the score of node classification by the share of nodes whose class is known.
 
-    `scores` has the mean and the standard deviation over seeds of each method; `metric` names the axis.
+    `scores` holds mean and standard deviation over seeds of each method; `metric` is the title of the axis.
     """
     axes = _draw_scores(shares, scores, "share of nodes with a known class", metric, ax)
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
@@ -155,7 +155,7 @@ def _draw_scores(positions: ArrayLike, scores: Mapping[str, Curve], x: str, y: s
 
 
 def _readable(positions: NDArray[np.float64]) -> list[float]:
-    """Return the positions far enough from the one before to have their number written."""
+    """Return the positions that are far enough from the previous one to show their number."""
     shown: list[float] = []
     for position in np.unique(positions).tolist():
         if not shown or position - shown[-1] >= 0.045 * np.ptp(positions):
@@ -164,7 +164,7 @@ def _readable(positions: NDArray[np.float64]) -> list[float]:
 
 
 def _styles() -> Iterator[dict[str, Any]]:
-    """Yield how lines are drawn: the first boldest, and dashed where colours repeat."""
+    """Yield the style of each line: the first is boldest; dashes mark repeated colours."""
     width, zorder = 2.2, 4
     for dashes in cycle(_LINES):
         for colour in COLOURS:
@@ -191,11 +191,11 @@ def plot_distances(edges: ArrayLike, non_edges: ArrayLike, *, ax: Axes | None = 
 
 
 def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = None) -> Axes:
-    """Draw a reliability diagram: of the pairs given some probability, the share that were links.
+    """Draw a reliability diagram: the share of pairs with some probability that were links.
 
-    One line for each pattern with its bins as points. The probabilities of some sources come from the links
-    of others; whiskers are the 95 % interval of the share. Both axes are logarithmic: most probabilities are
-    small.
+    One line for each pattern with its bins as points. The probabilities of a source come from the links
+    of other sources; whiskers are the 95 % interval of the share. Both axes are logarithmic, as most
+    probabilities are small.
 
     Parameters
     ----------
@@ -249,8 +249,8 @@ def plot_radius_by_degree(embedding: Array, graph: Graph, *, ax: Axes | None = N
     """Draw the distance of nodes from the centre by their degree.
 
     In a hierarchy, nodes with many neighbours lie near the centre. Points are spread a
-    little along the logarithmic degree axis, so that nodes of equal degree can be told apart; the line is the
-    median over degrees within a factor of about 1.5. Nodes without a neighbour are left out and counted.
+    little along the logarithmic degree axis, so that nodes of equal degree can be distinguished; the line is
+    the median over degrees within a factor of about 1.5. Nodes without a neighbour are left out and counted.
     """
     check_installed()
     from matplotlib.lines import Line2D

@@ -51,9 +51,9 @@ def plot_disk(
     hyperbolic distances from the centre, the area of a node grows with the square root of its degree.
     Predicted links, given as pairs of rows, are geodesics too, dashed.
 
-    Of the groups, the `n_groups` largest (10 at most) get a colour, the others and None share grey. Labels
-    are those of the hub of each coloured group, then of nodes of the highest degree whose label finds room.
-    Of more than `n_edges` relationships so many are drawn, spread evenly over all.
+    The `n_groups` largest groups (10 at most) have a colour each; the others and None are grey. The hub of
+    each coloured group is labelled, then the nodes of highest degree whose labels fit. If there are more than
+    `n_edges` relationships, an even sample of that size is drawn.
     """
     check_installed()
     from matplotlib.lines import Line2D
@@ -178,7 +178,7 @@ def _draw_nodes(ax: Axes, points: Array, degrees: NDArray[np.int64], colours: Se
 
 
 def _draw_text(ax: Axes, title: str, caption: str, signs: Sequence[tuple[str, Any]]) -> None:
-    """Write the title above, and below the disk the legend, in as many rows as it needs, and the caption."""
+    """Write the title above the disk, and the legend and the caption below it."""
     heading = ax.set_title(printable(title), loc="left", fontsize=18, color=INK, fontweight="bold", pad=8)
     heading.set_parse_math(False)
     names = [name for name, _ in signs]
@@ -211,7 +211,7 @@ def _draw_labels(
     most: int,
     taken: list[Bbox],
 ) -> None:
-    """Write names beside their nodes, the first of `order` first, each where nothing is written yet."""
+    """Write names beside their nodes in the order `order`, each where there is space."""
     from matplotlib.patheffects import withStroke
 
     to_data = ax.transData.inverted()

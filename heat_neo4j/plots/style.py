@@ -45,7 +45,7 @@ _STRENGTHS = (0.06, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 
 
 def check_installed() -> None:
-    """Check that matplotlib is there, before long work whose end would be a picture; else a `ConfigError`."""
+    """Raise a `ConfigError` if matplotlib is missing, before long work that would end in a picture."""
     if find_spec("matplotlib") is None:
         raise ConfigError("a picture needs matplotlib: pip install 'heat-neo4j[plot]'")
 
@@ -68,7 +68,7 @@ def new_axes(
 
 
 def new_panels(count: int, width: float, height: float) -> list[Axes]:
-    """Return the axes of so many panels in one new figure, about as many side by side as below each other.
+    """Return the axes of that many panels in one new figure, arranged in a square.
 
     Each panel has the size in inches.
     """
@@ -91,7 +91,7 @@ def _new_figure(
 
 
 def diagram(ax: Axes | None, width: float, height: float, *, x: str, y: str) -> Axes:
-    """Return `ax`, or new axes if there are none, with names, background and grid."""
+    """Return `ax`, or new axes if it is None, with titles, background and grid."""
     check_installed()
     axes = new_axes(width, height) if ax is None else ax
     axes.set_facecolor(FACE)
@@ -117,7 +117,7 @@ def add_legend(ax: Axes, entries: Mapping[str, Artist], **layout: Any) -> None:
 
 
 def name_legend(legend: Any, names: Sequence[str]) -> None:
-    """Write names as they are: as a label, ``_ast`` would be taken for hidden and ``$`` for a formula."""
+    """Write names unchanged: matplotlib hides labels such as ``_ast`` and reads ``$`` as a formula."""
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set_text(printable(name))
         text.set_parse_math(False)
@@ -143,7 +143,7 @@ def add_title(ax: Axes, title: str) -> None:
 
 
 def add_heading(ax: Axes, text: str) -> None:
-    """Write what one of several panels shows above it."""
+    """Write a heading above one of several panels."""
     ax.set_title(printable(text), loc="left", fontsize=11, color=INK).set_parse_math(False)
 
 
@@ -151,9 +151,8 @@ def save_picture(ax: Axes, path: str | Path) -> None:
     """Save the figure of `ax` in the format of the ending (`FORMATS`); the same figure gives the same bytes.
 
     A .png of more than 250 kB, such as a disk of thousands of arcs, is stored with a palette of tints of the
-    colours used here, which takes a quarter of the room. A regular file that is there is replaced, and
-    nothing is left half-written; an ending of another kind, or a file that cannot be written, is a
-    `ConfigError`.
+    colours used here, which takes a quarter of the room. An existing regular file is replaced
+    atomically. A `ConfigError` is raised for an unknown ending, or if the file cannot be written.
     """
     target = Path(path)
     if target.suffix.lower() not in FORMATS:

@@ -31,9 +31,9 @@ _MEANINGS = {
 class HeatRetriever(Retriever):
     """Retrieves the nodes that are nearest to one in a published model, by hyperbolic distance, certified.
 
-    HEAT embeds nodes, not texts: a text is looked up as the key, or another property, of one node. Each item
-    has a text of the node, its distance, its properties and its likeliest predicted links, and the same as
-    data in ``metadata``.
+    HEAT embeds nodes, not texts: a text is looked up as the key, or another property, of one node. The text
+    of an item describes the node, its distance, its properties and its likeliest predicted links;
+    ``metadata`` has the same as data.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ class HeatRetriever(Retriever):
         Raises
         ------
         ValueError
-            If no node is named, a number is out of range, or there is no such `among`.
+            If no node is named, a number is out of range, or `among` is unknown.
         ProjectionError
-            If the model is not published, the node is not there, not the only one of that value or without
-            coordinates, or the server refuses the filter.
+            If the model is not published; if the node does not exist, is not unique or has no coordinates; or
+            if the server refuses the filter.
         ConnectionFailed
             If the server is lost.
         """
@@ -147,12 +147,12 @@ class HeatRetriever(Retriever):
         return RetrieverResultItem(content=record["content"], metadata=record["metadata"])
 
     def get_parameters(self, parameter_descriptions: dict[str, str] | None = None) -> Any:
-        """Return what a language model is told of the parameters, for `convert_to_tool`.
+        """Return the descriptions of the parameters for a language model, used by `convert_to_tool`.
 
         Parameters
         ----------
         parameter_descriptions : dict of str to str, optional
-            Other descriptions than ours.
+            Descriptions that replace the default ones.
 
         Returns
         -------

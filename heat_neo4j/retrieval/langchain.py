@@ -27,8 +27,8 @@ class HeatDocumentRetriever(BaseRetriever):
     """Retrieves the nodes that are nearest to one in a published model, by hyperbolic distance, certified.
 
     HEAT embeds nodes, not texts: ``invoke(text)`` looks the text up as the key, or another property, of one
-    node. Each document has a text of the node, its distance, its properties and its likeliest predicted
-    links, and the same as data in ``metadata``.
+    node. The text of a document describes the node, its distance, its properties and its likeliest
+    predicted links; ``metadata`` has the same as data.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class HeatDocumentRetriever(BaseRetriever):
     pydantic.ValidationError
         If a field is of another type, or `among` or a number out of range.
     ProjectionError
-        By ``invoke``: if the model is not published, the node is not there, not the only one of that value or
-        without coordinates, or the server refuses the filter.
+        By ``invoke``: if the model is not published; if the node does not exist, is not unique or has no
+        coordinates; or if the server refuses the filter.
     ConnectionFailed
         By ``invoke``: if the server is lost.
     ConfigError

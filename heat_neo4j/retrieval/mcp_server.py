@@ -41,9 +41,9 @@ Type = Annotated[str | None, Field(description="Such as User-RATED->Movie, if li
 
 
 class Tools:
-    """The tools of the server, which only read; a model is told their docstrings.
+    """The tools of the server, which only read; a language model sees their docstrings.
 
-    None takes Cypher: a predicate that a model makes up could send what it reads elsewhere.
+    None takes Cypher: a predicate invented by a model could send data elsewhere.
     """
 
     def __init__(self, store: Neo4jStore, model: str) -> None:
@@ -62,13 +62,13 @@ class Tools:
         return self._near(node, k, label, "more_specific")
 
     def between(self, node: Node, other: Node, k: Count = 10) -> dict[str, Any]:
-        """List the nodes that lie between two: those over which the way is least longer (detour)."""
+        """List the nodes that lie between two: those with the smallest detour."""
         return self._store.between(node, other, k=k, model=self._model).to_dict()
 
     def likeliest_links(self, node: Node, k: Count = 10) -> dict[str, Any]:
-        """List the relationships that a node most likely lacks, of those that were predicted for it.
+        """List the predicted relationships of a node, the likeliest first.
 
-        `leaves` says whether one leads from the node; it leads to the node if not.
+        `leaves` is true if the relationship starts at the node, false if it ends there.
         """
         element_id = self._store.find_node(node, model=self._model)
         links = self._store.links_of([element_id], k=k, model=self._model)[element_id]
@@ -79,9 +79,9 @@ class Tools:
         }
 
     def explain(self, source: Node, target: Node, pattern: Type = None) -> dict[str, Any]:
-        """Say why one node would be linked to another: what the probability is made of, and what both share.
+        """Explain why one node would be linked to another: the parts of the probability, and what both share.
 
-        It reads the whole graph, which takes long if that is large.
+        It reads the whole graph, which takes long for a large one.
         """
         from heat_neo4j.pipeline.link_questions import explain  # half of the time that a start takes
 
@@ -112,8 +112,8 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
     Returns
     -------
     mcp.server.mcpserver.MCPServer
-        With the methods of `Tools`. What goes wrong is told as an error of the tool; a defect of ours is told
-        by its kind only, and logged.
+        With the methods of `Tools`. Failures become errors of the tool; for an internal error only the type is
+        shown, and the rest is logged.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
 
 
 def _safe(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return a tool that gives plain data, and whose errors are one line without a word of our insides."""
+    """Return a tool that returns plain data, with errors of one line that reveal nothing internal."""
 
     @wraps(tool)
     def answer(*arguments: Any, **named: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is near a node as passages: a text for a language model, and the same as data."""
+"""The nodes near a node as passages: a text for a language model, and the same as data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Passage:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """How retrievers look for what is near a node; their parameters of the same names say what each is."""
+    """How retrievers search near a node; `HeatRetriever` documents the parameters."""
 
     model: str = "heat"
     key: Key | None = None
@@ -99,5 +99,5 @@ def _arrow(name: str, link: NodeLink) -> str:
     """Return a predicted link as Cypher would write it, with its probability."""
     source, target = (name, link.name) if link.leaves else (link.name, name)
     arrow = f"{source} -{display_text(link.type)}-> {target}"
-    known = isinstance(link.probability, float)  # anybody may have changed it
+    known = isinstance(link.probability, float)  # somebody may have changed it
     return f"{arrow} (probability {link.probability:.2g})" if known else arrow

@@ -112,8 +112,8 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
     Returns
     -------
     mcp.server.mcpserver.MCPServer
-        With the methods of `Tools`. Failures become errors of the tool; for an internal error only the type is
-        shown, and the rest is logged.
+        With the methods of `Tools`. Failures become errors of the tool; for an internal error only the type
+        is shown, and the rest is logged.
 
     Raises
     ------

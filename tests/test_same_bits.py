@@ -35,8 +35,8 @@ ON_THE_WAY = re.compile(
 )
 SOURCES = {name: path for name, path in modules().items() if ON_THE_WAY.match(name)}
 ROUNDED_ALIKE = {
-    "abs", "add", "bitwise_or", "divide", "frexp", "isfinite", "isinf", "isnan", "ldexp", "maximum", "minimum",
-    "sqrt",
+    "abs", "add", "bitwise_or", "divide", "frexp", "isfinite", "isinf", "isnan", "ldexp", "maximum",
+    "minimum", "sqrt",
 }  # fmt: skip
 EXACT_OF_MATH = {"fsum", "isfinite", "pi"}
 BY_BLAS = {

@@ -1,7 +1,6 @@
 """Training by batches: segments of many walks, whose pairs are taken together from frozen coordinates."""
 
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -129,7 +128,6 @@ def train_by_batches(
     only: NDArray[np.int64] | None,
     time_limit: float | None,
     latest: float,
-    most_rounds: int | None = None,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
     """Train as `train` does; return None as soon as the time of a point exceeds `latest`."""
@@ -148,10 +146,10 @@ def train_by_batches(
     per_call = max(min(_BATCHES_PER_CALL, _POSITIONS_PER_CALL // (segments * positions)), 1)
     rounds = schedule.n_epochs * rounds_of_epoch
     pace = Pace(rounds * sum(batches), time_limit)
-    losses, digests = list[float](), list[str]()
+    losses = list[float]()
     tallies: list[NDArray[np.int64]] = []  # pairs of each round, and pairs skipped
     mean = LateMean()
-    for round_ in range(rounds if most_rounds is None else min(most_rounds, rounds)):
+    for round_ in range(rounds):
         if pace.over:
             break
         epoch, repetition = divmod(round_, rounds_of_epoch)
@@ -185,7 +183,6 @@ def train_by_batches(
                     break
         tallies.append(w.tallies.sum(axis=0))
         losses.append(w.losses.sum() / max(tallies[-1][0], 1))
-        digests.append(blake2b(points.data, digest_size=8).hexdigest())
     if pace.done < pace.total:
         mean.look(points[moving, :columns], 1.0)
         on_batch(pace.total, pace.total)  # nothing more will come
@@ -195,7 +192,6 @@ def train_by_batches(
         n_pairs=sum(int(pairs) for pairs, _ in tallies),
         n_skipped=sum(int(skipped) for _, skipped in tallies),
         n_damped=int(w.n_damped.sum()),
-        digests=tuple(digests),
         share=pace.done / pace.total,
     )
 

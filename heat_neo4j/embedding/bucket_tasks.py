@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -253,22 +252,12 @@ class BucketTasks:
                     mean, weight = add_to_centroid(mean, weight, own[:, :-1], own[:, -1])
         return np.column_stack((centroid, mean, weight))
 
-    def end(self, number: int, tallies: Mapping[int, Tally]) -> str:
-        """Save what a round has counted, by the numbers of its buckets; return a digest of its points.
-
-        Its pairs are dropped.
-        """
-        name = f"{self.name}/digest{number}"
-        if not self.store.has(name):
-            digest = blake2b(digest_size=8)
-            for part in range(self.n_parts):
-                digest.update(np.ascontiguousarray(self._points(number, part, self.n_parts)).data)
-            self.store.save(name, np.array(digest.hexdigest()))
+    def end(self, number: int, tallies: Mapping[int, Tally]) -> None:
+        """Save what a round has counted, by the numbers of its buckets, and drop its pairs."""
         in_order = [tallies[place] for place in range(len(tallies))]
         self.store.save(f"{self.name}/tallies{number}", np.array(in_order, dtype=np.float64))
         self._pairs.pop(number, None)
         self.store.drop(self._pairs_of(number))
-        return str(self.store.load(name))
 
     def tallies(self, number: int) -> list[Tally] | None:
         """Return what a round that is over has counted, by the numbers of its buckets."""
@@ -277,8 +266,7 @@ class BucketTasks:
 
     def forget(self, number: int) -> None:
         """Drop a round, once its points are in the parts of the next."""
-        counted = (f"{self.name}/{what}{number}" for what in ("digest", "tallies"))
-        self.store.sync(self._round(number + 1), *counted)
+        self.store.sync(self._round(number + 1), f"{self.name}/tallies{number}")
         self._opened.pop(number, None)
         self.store.drop(self._round(number))
 
@@ -444,7 +432,7 @@ def drop_damaged(store: ArrayFolder, damaged: str) -> str:
     for name in store.names(round_):
         if _MADE_IN_IT.search(name):
             store.drop(f"{round_}/{name}")
-    for what in ("digest", "tallies", "pairs"):
+    for what in ("tallies", "pairs"):
         store.drop(f"{attempt}/{what}{number}")
     return f"the beginning of round {number + 1}"
 

@@ -71,7 +71,6 @@ def train_by_buckets(
     *,
     time_limit: float | None,
     latest: float,
-    most_rounds: int | None = None,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
     """Train as `train` does; return None as soon as the time of a point exceeds `latest`.
@@ -79,7 +78,7 @@ def train_by_buckets(
     A bucket counts as one batch where it is of one part, and as two where it is of two. What the store has
     already is not done again.
     """
-    return _Training(tasks, workers, time_limit, latest, on_batch).run(most_rounds)
+    return _Training(tasks, workers, time_limit, latest, on_batch).run()
 
 
 class _Training:
@@ -100,16 +99,15 @@ class _Training:
         self._turns = [0] * n_parts
         self._means = [-1] * n_parts  # -1: there are none yet
         self._losses: list[float] = []
-        self._digests: list[str] = []
         self._counts = np.zeros(3, dtype=np.int64)  # pairs, skipped, damped
 
-    def run(self, most_rounds: int | None) -> Trained | None:
-        """Train all rounds, or so many."""
+    def run(self) -> Trained | None:
+        """Train all rounds."""
         tasks, pace = self._tasks, self._pace
         if tasks.has_diverged():
             return None
         turns, last = tournament(tasks.n_parts), 0
-        for number in range(tasks.n_rounds if most_rounds is None else min(most_rounds, tasks.n_rounds)):
+        for number in range(tasks.n_rounds):
             if pace.over:
                 break
             last, before = number, tuple(self._means)
@@ -137,7 +135,6 @@ class _Training:
             n_pairs=pairs,
             n_skipped=skipped,
             n_damped=damped,
-            digests=tuple(self._digests),
             share=pace.done / pace.total,
             n_parts=tasks.n_parts,
         )
@@ -194,5 +191,5 @@ class _Training:
         self._counts += counts
         self._losses.append(sum(tally.loss for tally in in_order) / max(int(counts[0]), 1))
         if len(tallies) == tasks.n_parts * (tasks.n_parts + 1) // 2:
-            self._digests.append(tasks.end(number, tallies))
+            tasks.end(number, tallies)
         return True

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -50,8 +50,6 @@ class NothingToLearnError(ValueError):
 
 class Embedder(BaseEstimator):
     """Embeds a `Graph`; `heat_neo4j.HEAT`, which users call, tells of its parameters and attributes."""
-
-    _most_rounds: int | None = None  # to train; all if None
 
     def __init__(
         self,
@@ -139,34 +137,6 @@ class Embedder(BaseEstimator):
         self.n_pairs_ = trained.n_pairs
         return self
 
-    def first_rounds(
-        self, graph: Graph, n_rounds: int, *, on_progress: Progress = no_progress
-    ) -> tuple[str, ...]:
-        """Return the first digests of ``training_["digests"]`` that `fit` would give, without all the rest.
-
-        Parameters
-        ----------
-        graph : Graph
-            As for `fit`.
-        n_rounds : int
-            How many rounds of walks to train, at least 1.
-        on_progress : callable
-            As for `fit`.
-
-        Returns
-        -------
-        tuple of str
-            A digest of all points after each of these rounds.
-
-        Raises
-        ------
-        TypeError, ValueError, ConfigError, ConnectionFailed, NothingToLearnError
-            As for `fit`.
-        """
-        some: Embedder = clone(self)
-        some._most_rounds = check_integer("n_rounds", n_rounds, minimum=1)
-        return tuple(some.fit(graph, on_progress=on_progress).training_["digests"])
-
     def _folder(
         self, graph: Graph, schedule: Schedule, start: NDArray[np.float64] | None
     ) -> AbstractContextManager[TrainingFolder | None]:
@@ -174,7 +144,7 @@ class Embedder(BaseEstimator):
         if self.scratch is None or self._parts(graph, schedule) == 1:
             return nullcontext()
         decisive = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
-        what = [__version__, decisive, self._parts(graph, schedule), self._most_rounds, graph.digest()]
+        what = [__version__, decisive, self._parts(graph, schedule), graph.digest()]
         text = json.dumps(what, default=np.generic.item)
         digest = blake2b(text.encode(), digest_size=12)
         if start is not None:
@@ -213,7 +183,6 @@ class Embedder(BaseEstimator):
                 team=team,
                 occurrences=pairs.occurrences,
                 time_limit=clock.left(self.time_limit),
-                most_rounds=self._most_rounds,
                 on_batch=partial(on_progress, "train"),
             )
             facts |= pairs.facts()
@@ -231,7 +200,6 @@ class Embedder(BaseEstimator):
             "effective_learning_rate": schedule.learning_rate
             * (1.0 if trained.n_parts == 1 else BUCKET_RATE)
             / 2**trained.n_halved,
-            "digests": list(trained.digests),
             **facts,
         }
 
@@ -268,7 +236,6 @@ class Embedder(BaseEstimator):
                 BucketTasks.open(store),
                 BucketThreads(team) if cluster is None else cluster,
                 time_limit=clock.left(self.time_limit),
-                most_rounds=self._most_rounds,
                 on_batch=partial(on_progress, "train"),
             )
             facts = {

@@ -43,7 +43,6 @@ class Trained:
     n_pairs: int
     n_skipped: int
     n_damped: int
-    digests: tuple[str, ...]  # of all points after each round of walks, to compare trainings by
     share: float  # of the training that the time limit allowed
     n_parts: int = 1  # in which the nodes were trained
     n_halved: int = 0  # how often training began anew with half the learning rate

@@ -65,15 +65,13 @@ def train(
     occurrences: NDArray[np.int64] | None = None,
     only: NDArray[np.int64] | None = None,
     time_limit: float | None = None,
-    most_rounds: int | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
     """Train over all walks of all epochs, from points `start` of shape (N, d + 1).
 
     With several parts of the nodes, `schedule.n_parts` or as many as are usual, it is training by buckets,
     with one by batches. Every epoch repeats the same walks, in another order with other negatives. Training
-    ends after `time_limit` seconds; where they will not do, the learning rate falls with the time. It ends
-    after `most_rounds` rounds as if no more time was left.
+    ends after `time_limit` seconds; where they will not do, the learning rate falls with the time.
     `on_batch` is called with (batches done, batches in all). `occurrences`, how often each node occurs in
     the walks, shape (N,), tell buckets which are hubs; none is if not given.
 
@@ -89,16 +87,14 @@ def train(
         if occurrences is None:
             occurrences = np.ones(len(start), dtype=np.int64)
         tasks = make_tasks(ArraysInMemory(), start, walks, negatives, occurrences, schedule, keys)
-        return train_tasks(
-            tasks, BucketThreads(team), time_limit=time_limit, most_rounds=most_rounds, on_batch=on_batch
-        )
+        return train_tasks(tasks, BucketThreads(team), time_limit=time_limit, on_batch=on_batch)
 
     def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
         slower = replace(schedule, learning_rate=schedule.learning_rate / 2**halved)
         same_draws = replace(keys, order=deepcopy(keys.order))
         return train_by_batches(
             start, walks, negatives, slower, same_draws, team=team, only=only, time_limit=left, latest=latest,
-            most_rounds=most_rounds, on_batch=on_batch,
+            on_batch=on_batch,
         )  # fmt: skip
 
     return _until_it_holds(attempt, start, schedule, time_limit)
@@ -133,16 +129,13 @@ def train_tasks(
     workers: BucketWorkers,
     *,
     time_limit: float | None = None,
-    most_rounds: int | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
     """Train by buckets, as `train` does, with tasks whose store may hold some of the results already."""
 
     def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
         slower = replace(tasks, halved=halved)
-        return train_by_buckets(
-            slower, workers, time_limit=left, latest=latest, most_rounds=most_rounds, on_batch=on_batch
-        )
+        return train_by_buckets(slower, workers, time_limit=left, latest=latest, on_batch=on_batch)
 
     return _until_it_holds(attempt, tasks.start, tasks.schedule, time_limit)
 

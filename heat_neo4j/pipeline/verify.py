@@ -21,7 +21,7 @@ from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
-from heat_neo4j.embedding.training import MOST_HALVED, DivergedError
+from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
 from heat_neo4j.graph import Graph
@@ -78,48 +78,17 @@ class Verification:
         }
 
 
-@dataclass(frozen=True)
-class VerifiedRounds:
-    """What came of training the first rounds of a run again."""
-
-    run: RunRecord
-    rounds: int  # that were trained
-    same: int  # of these, after how many the points were those of the record
-    all_rounds: int  # of the run
-    seconds: Mapping[str, float]  # of each stage
-    notes: tuple[str, ...]  # what else may be behind a difference
-
-    @property
-    def equal(self) -> bool:
-        """Whether every bit is the same."""
-        return self.same == self.rounds
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as JSON data."""
-        return {
-            "run": self.run.run_id,
-            "model": self.run.model,
-            "equal": self.equal,
-            "rounds": self.rounds,
-            "same": self.same,
-            "all_rounds": self.all_rounds,
-            "seconds": dict(self.seconds),
-            "notes": list(self.notes),
-        }
-
-
 def verify(
     store: Neo4jStore,
     run_id: str | None = None,
     *,
     model: str = "heat",
-    rounds: int | None = None,
     n_threads: int | None = None,
     scratch: str | Path | None = None,
     scheduler: str | None = None,
     memory_limit: int | None = None,
     on_progress: Progress | bool = False,
-) -> Verification | VerifiedRounds:
+) -> Verification:
     """Train a run again from its record and compare the result with the coordinates in the graph, to the bit.
 
     The graph is read as the run read it, and must be what it was then. The run's parameters and seed are
@@ -134,9 +103,6 @@ def verify(
         given.
     model : str
         Name of the model.
-    rounds : int, optional
-        Train only so many rounds of walks, at least 1, of a full run, and compare the points after each with
-        the run's record. That takes a part of the time, and says nothing of the coordinates in the graph.
     n_threads, scratch, scheduler
         Where and how to train, as `HEAT` takes it. The bits do not depend on it.
     memory_limit : int, optional
@@ -146,13 +112,11 @@ def verify(
 
     Returns
     -------
-    Verification or VerifiedRounds
+    Verification
         Its `equal` says whether every bit is the same.
 
     Raises
     ------
-    ValueError
-        If `rounds` is below 1.
     ConfigError
         If the database has no such run, or it is one of another model.
     NotVerifiable
@@ -169,8 +133,6 @@ def verify(
     run = _chosen(books, model, run_id)
     trainer = _trainer(run).set_params(n_threads=n_threads, scratch=scratch, scheduler=scheduler)
     progress = as_progress(on_progress)
-    if rounds is not None:
-        return _verify_rounds(store, run, trainer, rounds, memory_limit, progress, clock)
     earlier = _earlier(books, run)
     projection = run.trusted_projection(store.trust)
     graph = _read(store, run, trainer, memory_limit, progress)
@@ -198,39 +160,6 @@ def verify(
         threads=int(trained.training_["threads"]),
         seconds=dict(clock.seconds),
         notes=notes,
-    )
-
-
-def _verify_rounds(
-    store: Neo4jStore,
-    run: RunRecord,
-    trainer: Embedder,
-    n_rounds: int,
-    memory_limit: int | None,
-    on_progress: Progress,
-    clock: Clock,
-) -> VerifiedRounds:
-    """Train the first rounds of walks of a full run again, and compare the points after each."""
-    recorded, halved = run.training.get("digests"), run.training.get("learning_rate_halved", 0)
-    if run.decision != FULL or not recorded:
-        raise NotVerifiable(
-            f"run {run.run_id} recorded no digests of its rounds: only all of it can be verified"
-        )
-    if not isinstance(recorded, list | tuple) or halved not in range(MOST_HALVED + 1):
-        raise run.damage("training")
-    graph = _read(store, run, trainer, memory_limit, on_progress)
-    clock.lap("read")
-    # Of a training that diverged and began anew the last attempt is in the record.
-    trainer.set_params(learning_rate=trainer.learning_rate / 2**halved)
-    digests = trainer.first_rounds(graph, n_rounds, on_progress=on_progress)
-    clock.lap("train")
-    return VerifiedRounds(
-        run=run,
-        rounds=len(digests),
-        same=sum(one == other for one, other in zip(digests, recorded, strict=False)),
-        all_rounds=len(recorded),
-        seconds=dict(clock.seconds),
-        notes=tuple(_version_notes(run)),
     )
 
 

@@ -100,42 +100,6 @@ def test_one_unit_in_the_last_place_is_a_difference(fitted, kind):
     assert 0 < found.largest_distance < 1e-14
 
 
-@pytest.mark.parametrize("n_parts", [1, 4])
-def test_the_first_rounds_are_compared_with_the_digests_of_the_record(n_parts):
-    model = small_model(random_state=7, n_parts=n_parts).fit(some_graph())
-    digests = model.training_["digests"]
-    assert len(set(digests)) == len(digests) == (4 if n_parts == 1 else 8)
-    store = Store(record_of(model), model.embedding_)
-    found = verify(store, rounds=2, n_threads=2)
-    assert (found.equal, found.rounds, found.same, found.all_rounds) == (True, 2, 2, len(digests))
-    other = record_of(model, training={**model.training_, "digests": [digests[0], "0", *digests[2:]]})
-    found = verify(Store(other, model.embedding_), rounds=3)
-    assert (found.equal, found.rounds, found.same) == (False, 3, 2)
-    assert json.loads(json.dumps(found.to_dict()))["same"] == 2
-
-
-def test_the_rounds_of_a_training_that_began_anew_are_those_of_the_last_attempt(monkeypatch):
-    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHEST", 0.4)
-    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.4)
-    model = small_model(learning_rate=0.4).fit(some_graph())
-    assert model.training_["learning_rate_halved"] > 0
-    assert verify(Store(record_of(model), model.embedding_), rounds=1).equal
-
-
-@pytest.mark.parametrize("halved", [10**18, -1, "x"])
-def test_a_learning_rate_that_no_run_had_is_damage(fitted, halved):
-    run = record_of(fitted)
-    changed = replace(run, training={**run.training, "learning_rate_halved": halved})
-    with pytest.raises(ProjectionError, match=r"is damaged \(training\)"):
-        verify(Store(changed, fitted.embedding_), rounds=1)
-
-
-@pytest.mark.parametrize("changed", [{"decision": "warm"}, {"training": {"trained_share": 1.0}}])
-def test_without_digests_no_rounds_can_be_verified(fitted, changed):
-    with pytest.raises(NotVerifiable, match="recorded no digests of its rounds"):
-        verify(Store(record_of(fitted, **changed), fitted.embedding_), rounds=1)
-
-
 def test_a_changed_radius_the_sign_of_zero_and_lost_coordinates_are_differences(fitted):
     store = Store(record_of(fitted), fitted.embedding_)
     store.stored.radii[3] = np.nextafter(store.stored.radii[3], 0.0)

@@ -11,31 +11,25 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import memory_limit
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import filter_options, model_options, option, setting_options
+from heat_neo4j.cli.options import filter_options, model_options, setting_options
 from heat_neo4j.cli.output import Reporter, facts, format_seconds, printed_as_json
-from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import CoordinatesDiffer
 
 if TYPE_CHECKING:
-    from heat_neo4j.pipeline.verify import Verification, VerifiedRounds
+    from heat_neo4j.pipeline.verify import Verification
 
 EXAMPLE = """
 heat verify
-heat verify --rounds 1
 heat verify 20260801T060000Z-5f3a9c1e7b24 --model papers --n-threads 1
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("run_id", metavar="[RUN]", required=False)
-@option(
-    "--rounds", type=Count(min=1), metavar="N",
-    help="Train the first N rounds of walks only, and compare the points after each with the run's record.",
-)  # fmt: skip
 @setting_options("heat.n_threads", "heat.scratch", "heat.scheduler", "limits")
 @filter_options
 @model_options
-def verify(run_id: str | None, rounds: int | None, model: str, **options: Any) -> None:
+def verify(run_id: str | None, model: str, **options: Any) -> None:
     """Train a run again and compare the result to the bit.
 
     The graph is read as the run read it, trained with the run's parameters and seed, and the result compared
@@ -45,21 +39,18 @@ def verify(run_id: str | None, rounds: int | None, model: str, **options: Any) -
     Exit codes: 0 the same bits; 12 others; 13 the run cannot be verified, because the graph has changed since
     or for a reason that is given; others as everywhere.
     """
-    from heat_neo4j.pipeline.verify import Verification
     from heat_neo4j.pipeline.verify import verify as run_verify
 
     arguments = {name: options[name] for name in ("n_threads", "scratch", "scheduler")}
-    arguments |= {"model": model, "rounds": rounds, "memory_limit": memory_limit(options)}
+    arguments |= {"model": model, "memory_limit": memory_limit(options)}
     with open_store(options) as store, Reporter() as progress:
         found = run_verify(store, run_id, **arguments, on_progress=progress)
-    if isinstance(found, Verification):
-        lines, difference = _lines(found), f"is not in the graph as it was trained: {_difference(found)}"
-    else:
-        lines, difference = _round_lines(found), f"is not what its record says: {_same_rounds(found)}"
     if not printed_as_json(found.to_dict()):
-        facts(lines)
+        facts(_lines(found))
     if not found.equal:
-        raise CoordinatesDiffer(f"run {found.run.run_id} {difference}")
+        raise CoordinatesDiffer(
+            f"run {found.run.run_id} is not in the graph as it was trained: {_difference(found)}"
+        )
 
 
 def _lines(found: Verification) -> Iterator[tuple[str, str]]:
@@ -70,23 +61,6 @@ def _lines(found: Verification) -> Iterator[tuple[str, str]]:
     yield "Compared", f"{found.coordinates} coordinates and radii of {plural(found.nodes, 'node')}"
     yield "Result", "the same bits" if found.equal else _difference(found)
     yield from (("Note", note) for note in found.notes)
-
-
-def _round_lines(found: VerifiedRounds) -> Iterator[tuple[str, str]]:
-    run = found.run
-    yield "Run", f"{run.run_id} of model {run.model!r}"
-    yield "Trained again", f"{_of_rounds(found)}, {format_seconds(sum(found.seconds.values()))}"
-    yield "Compared", "all points after each, with the digests in the run's record"
-    yield "Result", "the same bits" if found.equal else _same_rounds(found)
-    yield from (("Note", note) for note in found.notes)
-
-
-def _of_rounds(found: VerifiedRounds) -> str:
-    return f"{found.rounds} of {plural(found.all_rounds, 'round')}"
-
-
-def _same_rounds(found: VerifiedRounds) -> str:
-    return f"the points are the same after {found.same} of {plural(found.rounds, 'round')}"
 
 
 def _difference(found: Verification) -> str:

@@ -84,10 +84,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         How much types of relationships count alike, [0, 1]: at 0 a step takes each relationship by its
         weight, at 1 it takes first a type, all at its node being equally likely. Above 0 it needs a graph
         that knows types.
-    attribute_neighbours : int, optional
-        Teleport only to so many most similar nodes of each; beyond 6,000 nodes pynndescent finds them
-        approximately (extra ``approximate``). None samples HEAT's own distribution exactly, at any size: see
-        ``training_["attribute_mass_dropped"]``.
     sigma : float, default 1.0
         Width of the Gaussian on hyperbolic distance, above 0.
     walks_per_node, walk_length : int, default 10, 80
@@ -150,8 +146,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         What ranks links and gives their probabilities. `predict_links`, `score_pairs`, `recommend` or
         `explain` fits it when it first needs it, by training once more without a tenth of the edges.
     training_ : dict
-        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
-        what share of the similarity `attribute_neighbours` leaves out.
+        Plain data about the fit: seconds of each stage, counters, and whether the exclusion of D was exact.
 
     References
     ----------

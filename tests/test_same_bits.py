@@ -122,7 +122,7 @@ def bits():
     whole = graph()
     model = HEAT(10, walks_per_node=2, n_threads=1, random_state=0).fit(whole)
     points = model.embedding_
-    other = {"negative_exponent": 0.75, "forward": 0.7, "type_balance": 0.3, "attribute_neighbours": 20}
+    other = {"negative_exponent": 0.75, "forward": 0.7, "type_balance": 0.3}
     second = HEAT(3, walks_per_node=1, n_threads=1, random_state=0, refine=False, **other).fit(whole)
     dense = replace(whole, attributes=whole.attributes.toarray() + 1.0)
     new = np.arange(600) % 50 == 0

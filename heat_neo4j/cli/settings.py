@@ -149,9 +149,6 @@ SETTINGS = (
             "Weight of a step along a relationship, where one back along it weighs 1 - forward.", 0.5),
     _number("heat.type_balance", _SHARE, "file",
             "0: steps take relationships by weight; 1: first a type, all alike; or between.", 0.0),
-    _number("heat.attribute_neighbours", _COUNT, "more",
-            "Teleport only to so many most similar nodes (beyond 6,000 nodes: about those, by pynndescent).  "
-            "[default: to all, exactly]"),
     _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Gaussian width on the hyperbolic distance.", 1.0),
     _number("heat.walks_per_node", _COUNT, "more", "Walks from every node.", 10),
     _number("heat.walk_length", Count(min=2), "more", "Nodes in a walk.", 80),

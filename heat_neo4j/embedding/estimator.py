@@ -25,7 +25,6 @@ from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
-from heat_neo4j.embedding.similarity import near_attributes
 from heat_neo4j.embedding.training import make_tasks, parts_of, start_points, train, train_tasks
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.embedding.walks import Walks, make_walks
@@ -58,7 +57,6 @@ class Embedder(BaseEstimator):
         alpha: float = 0.2,
         forward: float = 0.5,
         type_balance: float = 0.0,
-        attribute_neighbours: int | None = None,
         sigma: float = 1.0,
         walks_per_node: int = 10,
         walk_length: int = 80,
@@ -80,7 +78,6 @@ class Embedder(BaseEstimator):
         self.alpha = alpha
         self.forward = forward
         self.type_balance = type_balance
-        self.attribute_neighbours = attribute_neighbours
         self.sigma = sigma
         self.walks_per_node = walks_per_node
         self.walk_length = walk_length
@@ -251,9 +248,6 @@ class Embedder(BaseEstimator):
 
     def _walks(self, graph: Graph, keys: Keys, team: WorkerThreads) -> tuple[Walks, dict[str, Any]]:
         """Make the walks; return facts about their steps along attributes too."""
-        similarity, dropped = None, 0.0
-        if self.attribute_neighbours is not None and self.alpha > 0.0 and graph.n_attributes > 0:
-            similarity, dropped = near_attributes(graph, self.attribute_neighbours, self.seed_)
         walks = make_walks(
             graph,
             alpha=self.alpha,
@@ -261,13 +255,9 @@ class Embedder(BaseEstimator):
             key=keys.walks,
             forward=self.forward,
             type_balance=self.type_balance,
-            similarity=similarity,
             team=team,
         )
-        return walks, {
-            "attribute_sampling": _sampling(walks.similarity),
-            "attribute_mass_dropped": dropped,
-        }
+        return walks, {"attribute_sampling": _sampling(walks.similarity)}
 
     def _pairs(
         self,
@@ -315,8 +305,6 @@ class Embedder(BaseEstimator):
         check_probability("alpha", self.alpha)
         check_probability("forward", self.forward)
         check_probability("type_balance", self.type_balance)
-        if self.attribute_neighbours is not None:
-            check_integer("attribute_neighbours", self.attribute_neighbours, minimum=1)
         check_integer("walk_length", self.walk_length, minimum=2)
         check_probability("negative_exponent", self.negative_exponent)
         if self.time_limit is not None:
@@ -362,6 +350,4 @@ class _Clock:
 def _sampling(similarity: Any) -> str:
     if similarity.use_table:
         return "table"
-    if similarity.scalars.size:
-        return "rejection"
-    return "neighbours" if similarity.listed.size else "none"
+    return "rejection" if similarity.scalars.size else "none"

@@ -1,11 +1,8 @@
 """The sampling distribution of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), z standard-scaled.
 
-`make_similarity` draws from it exactly, at any size. `near_attributes` restricts it to a node's most similar
-nodes: another distribution, as so many nodes are similar that the nearest few hold a part of the mass only.
+`make_similarity` draws from it exactly, at any size.
 """
 
-import warnings
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,9 +11,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
-from heat_neo4j._kernels.sparse import dense_products, sparse_products
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
 
 TABLE_LIMIT = 6000
@@ -26,8 +21,6 @@ _LISTED_BYTES = 2**27  # most memory that lists of similar nodes may take
 _LISTED_ENTRY = 12
 _FEWEST_LISTED = 64
 _USUAL_SHARE = 0.7  # a value that so many nodes have is the background of its column
-_DENSE_COLUMNS = 256  # up to here scaled rows are compared; beyond, without their background
-_SAMPLE = 256  # nodes whose dropped mass is measured
 
 _EMPTY = {
     "table": np.zeros((0, 0), dtype=np.float32),
@@ -126,19 +119,6 @@ def no_similarity() -> Similarity:
     return _assemble(use_table=False)
 
 
-def _from_lists(nodes: NDArray[np.int64], weights: NDArray[np.float64]) -> Similarity:
-    """Return the distribution that draws from each node's own list, shape (N, K); a weight of 0 never."""
-    positive = weights > 0.0
-    sizes = positive.sum(axis=1)
-    return _assemble(
-        use_table=False,
-        listed=np.ones(len(nodes), dtype=np.bool_),
-        listed_from=np.concatenate(([0], np.cumsum(sizes))),
-        listed_nodes=nodes[positive].astype(np.int32),
-        listed_cumulative=np.cumsum(weights, axis=1)[positive],
-    )
-
-
 def make_similarity(
     graph: Graph, *, table_limit: int = TABLE_LIMIT, team: WorkerThreads = ALONE
 ) -> Similarity:
@@ -205,79 +185,3 @@ def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
     """Fill the parts that the chosen way of sampling does not read with empty arrays of the right type."""
     rest = {name: np.zeros(0) for name in Similarity._fields if name not in _EMPTY}
     return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})
-
-
-def near_attributes(
-    graph: Graph, k: int, seed: int, *, table_limit: int = TABLE_LIMIT
-) -> tuple[Similarity, float]:
-    """Return Y restricted to the k most similar nodes of each, and the share of mass dropped.
-
-    Beyond `table_limit` nodes pynndescent finds about those nodes: a ConfigError if it is not installed.
-    Weights of the listed nodes are exact; the share is a mean over 256 nodes. A node without any takes
-    topological steps only.
-    """
-    assert graph.attributes is not None
-    d, background = scaled(graph.attributes)
-    n = d.shape[0]
-    cosines = _Cosines(d, background)
-    if n <= table_limit:
-        near = np.array([np.argsort(-cosines.of_node(u), kind="stable")[:k] for u in range(n)])
-    else:
-        near = _search(d, background, min(k + 1, n), seed)  # a node is its own nearest
-    weights = cosines.of(np.repeat(np.arange(n), near.shape[1]), near.ravel()).reshape(near.shape)
-    weights[(near == np.arange(n)[:, None]) | (near < 0)] = 0.0
-    near[near < 0] = 0
-    positive = np.maximum(weights, 0.0)
-    sample = np.random.default_rng(seed).choice(n, size=min(_SAMPLE, n), replace=False)
-    return _from_lists(near, positive), _dropped(cosines, sample, positive[sample].sum(axis=1))
-
-
-def _search(d: sparse.csr_array, background: NDArray[np.float64], width: int, seed: int) -> NDArray[Any]:
-    """Return about the `width` nearest rows of each, shape (N, width), by one thread; -1 where none is."""
-    if find_spec("pynndescent") is None:
-        needed = f"attribute_neighbours needs the extra 'approximate' for {d.shape[0]:,} nodes"
-        raise ConfigError(f"{needed}: pip install 'heat-neo4j[approximate]'")
-    from pynndescent import NNDescent
-
-    rows = d.toarray() + background if d.shape[1] <= _DENSE_COLUMNS else sparse.csr_matrix(d)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that some lists are short: the dropped mass says so
-        search = NNDescent(
-            rows.astype(np.float32), metric="cosine", n_neighbors=width, random_state=seed % 2**32, n_jobs=1
-        )
-        return np.asarray(search.neighbor_graph[0], dtype=np.int64)
-
-
-class _Cosines:
-    """Cosines of standard-scaled rows d + b, where d is sparse."""
-
-    def __init__(self, d: sparse.csr_array, background: NDArray[np.float64]) -> None:
-        rows = sparse.csr_array(d).sorted_indices()
-        self._rows = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
-        self._base = dense_products(*self._rows, background[:, None])[:, 0] + 0.5 * float(
-            np.sum(background * background)
-        )
-        squares = np.asarray(d.multiply(d).sum(axis=1)).ravel() + 2.0 * self._base
-        self._norm = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
-        self.n_nodes = len(self._norm)
-        self._no_hubs = np.full(self.n_nodes, -1, dtype=np.int32), np.empty((0, d.shape[1]))
-
-    def of(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return cos(z_u, z_v), pair by pair."""
-        dots = sparse_products(*self._rows, *self._rows, *self._no_hubs, u, v)
-        return np.asarray((dots + self._base[u] + self._base[v]) / (self._norm[u] * self._norm[v]))
-
-    def of_node(self, u: int) -> NDArray[np.float64]:
-        """Return max(cos(z_u, z_v), 0) for every v; 0 for u itself."""
-        positive = np.maximum(self.of(np.full(self.n_nodes, u), np.arange(self.n_nodes)), 0.0)
-        positive[u] = 0.0
-        return positive
-
-
-def _dropped(cosines: _Cosines, sample: NDArray[np.int64], listed: NDArray[np.float64]) -> float:
-    shares = []
-    for node, held in zip(sample.tolist(), listed.tolist(), strict=True):
-        total = cosines.of_node(node).sum()
-        if total > 0.0:
-            shares.append(1.0 - held / total)
-    return float(np.clip(np.mean(shares), 0.0, 1.0)) if shares else 0.0

@@ -140,7 +140,7 @@ def fit_local(
     New nodes begin among their neighbours and are trained with all else frozen, with as many pairs for each
     as in a full fit. Then those at changes are trained in the same way, with fewer walks and a smaller rate,
     and each moves along the geodesic to where that leads, by the share of its neighbourhood that changed.
-    Teleports follow the exact sampling distribution of attributes, `attribute_neighbours` or not.
+    Teleports follow the exact sampling distribution of attributes.
 
     Rows of `points`, shape (N, d + 1), that are `new`, a mask of shape (N,), are not looked at; `changed`
     has the shares, [0, 1], shape (N,), 0 if not given. A ValueError if shapes are wrong, a share is out of

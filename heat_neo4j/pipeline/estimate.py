@@ -49,7 +49,6 @@ _READ_VALUE = 46  # an attribute entry while columns are put together
 _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
 _SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
 _SIMILARITY_NODE = 61  # a node there: norm, base, weights, order, where its list begins
-_NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and the program that finds it
 _NEARBY = 6 * 2**20  # bytes of the points of a part that are read as quickly as any
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _HELD_OUT = 0.1  # of the edges, by the second training
@@ -72,7 +71,7 @@ _TRIALS = 3
 _MACHINE_RATES = (
     "position", "candidate", "coordinate", "bucket_pair", "bucket_negative", "bucket_coordinate",
     "walk_step", "teleport", "teleport_value", "table_entry",
-    "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_block",
+    "similarity_value", "link_node", "link_coordinate", "link_block",
     "fitted_edge", "dense_product", "listed_source",
 )  # fmt: skip
 _ADVICE = {
@@ -111,8 +110,6 @@ class Rates:
     second_bucket: float = 0.9  # by buckets
     table_entry: float = 4e-9  # an entry of the table of similarities, per attribute of its row
     similarity_value: float = 200e-9  # an attribute value while the sampler by rejection is prepared
-    near_compiling: float = 25.0  # until the search for nodes with similar attributes is compiled
-    near_node: float = 8e-6  # a node that it lists
     link_node: float = 65e-6  # a node in the search for links
     link_coordinate: float = 3e-6  # each of its coordinates
     link_block: float = 150e-9  # each block of nodes that it may be linked into
@@ -156,7 +153,6 @@ class RunSize:
     n_parts: int | None = None  # as `HEAT` takes it
     scratch: str | Path | None = None  # folder for the files of the training
     alpha: float = 0.2
-    attribute_neighbours: int | None = None
     threads: int = 1
     links_per_node: int = 10  # 0 for none
     pattern_ends: tuple[tuple[int, int], ...] | None = None  # sources and targets of each; all nodes if None
@@ -367,8 +363,6 @@ def _training_bytes_beside_files(size: RunSize) -> float:
 def _similarity_bytes(size: RunSize) -> float:
     if not size.teleports:
         return 0.0
-    if size.attribute_neighbours is not None:
-        return _NEAR_PROGRAM + _NEAR * size.nodes * size.attribute_neighbours
     if size.nodes <= TABLE_LIMIT:
         value = _TABLE_DENSE if size.dense_columns else _TABLE_VALUE
         return 4 * size.nodes**2 + value * size.attribute_entries
@@ -459,7 +453,7 @@ def _teleport_seconds(size: RunSize, rates: Rates) -> float:
     """Return what steps along attributes add to a step, on average."""
     if not size.teleports:
         return 0.0
-    rejects = size.nodes > TABLE_LIMIT and size.attribute_neighbours is None
+    rejects = size.nodes > TABLE_LIMIT
     values = 2.0 * size.attribute_entries / max(size.nodes, 1) if rejects else 0.0  # of two rows
     return size.alpha * (rates.teleport + rates.teleport_value * values)
 
@@ -483,8 +477,6 @@ def _link_seconds(size: RunSize, rates: Rates) -> float:
 def _similarity_seconds(size: RunSize, rates: Rates) -> float:
     if not size.teleports:
         return 0.0
-    if size.attribute_neighbours is not None:
-        return rates.near_compiling + rates.near_node * size.nodes * size.attribute_neighbours
     if size.nodes > TABLE_LIMIT:
         return rates.similarity_value * size.attribute_entries
     return size.nodes * size.attribute_entries * rates.table_entry / size.threads

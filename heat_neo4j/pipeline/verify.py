@@ -20,7 +20,6 @@ from heat_neo4j.database.versions import previous_of
 from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
-from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
@@ -34,7 +33,6 @@ from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_
 
 Array = NDArray[np.float64]
 
-_APPROXIMATE = "similar nodes were found by pynndescent, which may find others on another machine"
 _TURNED = "it was turned to where run {run} lay, and the last digits of that depend on the machine"
 
 
@@ -358,6 +356,3 @@ def _method_notes(run: RunRecord, state: GraphState, *, any_differs: bool) -> It
         yield f"the training started, as the run's did, from the coordinates of run {run.previous_run}"
     if any_differs and run.decision == FULL and state.run is not None:
         yield _TURNED.format(run=state.run.run_id)
-    is_large = state.graph.n_nodes > TABLE_LIMIT
-    if any_differs and is_large and run.training.get("attribute_sampling") == "neighbours":
-        yield _APPROXIMATE

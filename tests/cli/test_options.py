@@ -110,7 +110,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         ),
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
         *("--n-epochs", "2", "--no-refine", "--n-threads", "1", "--random-state", "9"),
-        *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
+        *("--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--scratch", str(tmp_path), "--scheduler", "tcp://there:8786"),
         *("--k", "3", "--top", "50", "--predict", "A-R->B"),
         *("--min-degree", "1", "--max-degree", "8", "--score", "distance", "--no-rules"),
@@ -122,7 +122,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         text=["t", "z"], label_attributes={"A": ["x=y", "t"], "B": ["z"]}, type_weights={"R": 0.5},
     )  # fmt: skip
     assert arguments.heat_from(given).get_params() == {
-        "n_components": 3, "alpha": 0.0, "forward": 0.3, "type_balance": 1.0, "attribute_neighbours": 15,
+        "n_components": 3, "alpha": 0.0, "forward": 0.3, "type_balance": 1.0,
         "sigma": 2.0,
         "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,

@@ -50,7 +50,7 @@ def lowest(tmp_path_factory, built, requirements):
     """An environment with the wheel, its extras and the lowest versions of what they name."""
     environment = Environment.create(tmp_path_factory.mktemp("lowest") / "venv")
     direct = [f"{needed.name}{needed.specifier}" for needed in requirements]
-    wheel = f"{built[1]}[local,plot,approximate,baselines,distributed,metrics]"
+    wheel = f"{built[1]}[local,plot,baselines,distributed,metrics]"
     environment.install("--resolution", "lowest-direct", wheel, *direct)
     return environment
 

@@ -90,7 +90,7 @@ def test_the_metadata_say_what_the_package_is(wheel):
     assert message["Name"] == "heat-neo4j"
     assert message["License-Expression"] == "MIT"
     assert set(message.get_all("Provides-Extra")) == {
-        "approximate", "baselines", "distributed", "graphrag", "local", "mcp", "metrics", "plot",
+        "baselines", "distributed", "graphrag", "local", "mcp", "metrics", "plot",
         "viz",
     }  # fmt: skip
     (folder,) = {name.split("/")[0] for name in wheel if ".dist-info/" in name}

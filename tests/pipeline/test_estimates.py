@@ -188,14 +188,6 @@ def test_a_combined_score_takes_more_time_and_memory_than_distances():
     assert combined.memory["links"] > plain.memory["links"]
 
 
-def test_teleports_among_near_nodes_need_lists_and_no_table():
-    size = replace(SMALL, nodes=TABLE_LIMIT)
-    near = replace(size, attribute_neighbours=20)
-    assert _training_bytes(near) > _training_bytes(replace(size, alpha=0.0)) + 100 * 20 * TABLE_LIMIT
-    assert estimate(near).seconds["walks"] > estimate(replace(near, attribute_neighbours=10)).seconds["walks"]
-    assert _training_bytes(replace(near, alpha=0.0)) == _training_bytes(replace(size, alpha=0.0))
-
-
 def test_the_rates_are_used():
     slow = replace(RATES, candidate=20 * RATES.candidate)
     big = replace(SMALL, nodes=50_000, n_parts=1)

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.embedding.similarity import _Cosines, scaled
 from heat_neo4j.geometry.drift import fit_isometry, measure_drift
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
@@ -56,12 +55,6 @@ def coordinates() -> object:
     return HEAT(16, walks_per_node=1, walk_length=10, random_state=0).fit(near_pairs(2000, 8000)).embedding_
 
 
-def attribute_cosines() -> object:
-    attributes = near_pairs(300, 1000, columns=30_000).attributes
-    assert attributes is not None
-    return _Cosines(*scaled(attributes)).of(np.arange(299), np.arange(1, 300))
-
-
 def alignment() -> object:
     source, target = points_of(30_000, 16), points_of(30_000, 16, seed=1)
     return fit_isometry(source, target)(source)
@@ -94,7 +87,7 @@ def choice() -> object:
 
 
 PROMISED: tuple[Callable[[], object], ...] = (
-    alignment, attribute_cosines, choice, fitted_score, coordinates, drift, links,
+    alignment, choice, fitted_score, coordinates, drift, links,
 )  # fmt: skip
 
 

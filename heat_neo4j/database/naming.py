@@ -57,7 +57,7 @@ class WriteNames:
     link_type : str
         Relationship type of predicted links; ``<MODEL>_PREDICTED`` if empty.
     vector : str
-        Node property with the point of the Poincare ball, where `embedding` holds other coordinates;
+        Node property with the point of the Poincare ball, if `embedding` holds other coordinates;
         ``<model>Vector`` if empty.
 
     Raises

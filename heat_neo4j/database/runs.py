@@ -31,24 +31,24 @@ DAMAGED = "damaged"
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run, as its ``HeatRun`` node tells it.
+    """One run, as stored in its ``HeatRun`` node.
 
     Parameters
     ----------
     run_id : str
-        Its id; empty for a dry run. Values of a run that trained carry it.
+        Its id; empty for a dry run. The run's values in the graph carry it.
     model : str
         Name of the model it belongs to.
     parts : tuple of str
         What it writes: "embedding", "links" or both.
     status : str
-        "incomplete": still being written, or died. "complete": published. "superseded": another run took
-        its place; its values are removed, unless they are kept for a rollback. "removing": its values are
-        being removed. "rejected": it did not pass the quality gate, and wrote none. "dry run": none were.
+        "incomplete": being written, or crashed. "complete": published. "superseded": replaced by another run;
+        its values are removed, unless they are kept for a rollback. "removing": its values are being removed.
+        "rejected": it did not pass the quality gate and wrote nothing. "dry run": it wrote nothing.
     stored : tuple of str
-        Parts of which values are in the graph: published, or kept for a rollback.
+        Parts with values in the graph: published, or kept for a rollback.
     embedding_property, radius_property, run_property, vector_property, link_type : str or None
-        The plain names under which it writes.
+        The plain names that it writes to.
     indexes : tuple of str
         Names of the vector indexes over its coordinates, while they are published.
     node_count, edge_count, attribute_count : int
@@ -62,37 +62,37 @@ class RunRecord:
     nodes_written, links_written : int
         Nodes with coordinates, and predicted links.
     nodes_missing, links_missing : int
-        Not written: their nodes were deleted, replaced or relabelled after the graph was read.
+        Not written, because nodes were deleted, replaced or relabelled after the graph was read.
     started_at, finished_at, heartbeat : datetime or None
-        By the server's clock; `heartbeat` is the time of the last batch of a run that is being written.
+        Times of the server's clock; `heartbeat` is the last batch of a run that is being written.
     seed, pair_count : int or None
-        Of the training; a seed too large for Neo4j's integers is text.
+        Seed and number of pairs of the training; a seed beyond Neo4j's integers is text.
     final_loss : float or None
         Last value of `loss_curve`.
     loss_curve : tuple of float
         Mean loss per pair, at most 200 values over the training.
     parameters, versions, projection, counts, stage_seconds, training : mapping
-        JSON data: parameters of the model, software versions, what was read, counts met while reading,
-        seconds of each stage, and what the training counted.
+        JSON data: parameters of the model, software versions, what was read, counts from the reading,
+        seconds of each stage, and counts from the training.
     attribute_recipe : sequence of mappings
         How node properties became attributes.
     error : str or None
-        Why an incomplete run stopped, if it could still say so, or why a run was rejected.
+        Why an incomplete run stopped, if known, or why a run was rejected.
     previous_run : str or None
         The run whose coordinates were published when it began.
     decision, reason : str or None
-        How the coordinates came to be, "full", "warm" or "local", and why so.
+        How the coordinates were computed, "full", "warm" or "local", and why.
     plan, settings, fingerprint : mapping
-        JSON data: `Plan` of the job that made it; what was asked for, by which a later refresh sees that
-        something else is; `Fingerprint` of the graph it was computed from.
+        JSON data: `Plan` of the job; its settings, which a later refresh compares with its own; `Fingerprint`
+        of the graph.
     changes, quality, drift : mapping
-        JSON data: what differed from the graph of the run before; held-out AUROC and what it was judged by;
+        JSON data: differences from the graph of the run before; held-out AUROC and the limits that applied;
         how far nodes moved since the run before.
     auroc, overlap, mean_move : float or None
-        Of these, what Cypher asks for: held-out AUROC, the share of nearest nodes that stayed the same, and
-        the mean hyperbolic distance by which nodes moved.
+        Three of these figures for queries: held-out AUROC, the share of nearest nodes that stayed the same,
+        and the mean hyperbolic distance by which nodes moved.
     damaged : tuple of str
-        Properties of the node that hold what no run of ours writes; they are left out here. Not stored.
+        Properties with values that no run could have written; ignored here. Not stored.
     """
 
     run_id: str

@@ -103,7 +103,7 @@ def names() -> str:
     lines.append((said["link_type"].partition(";")[0].rstrip("."), *map(code, model.links)))
     indexes = (code(model.index_of("<Label>")), code(model.staged_index_of("<Label>")), "")
     lines.append(("Vector index", *indexes))
-    return rows("| holds | published | while it is published | what the last publication replaced |", lines)
+    return rows("| holds | plain | staged | previous |", lines)
 
 
 def run_properties() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from html import escape
 from typing import Any
@@ -268,6 +268,58 @@ class Graph:
             else self.relationships.among(nodes, self.n_nodes),
         )
 
+    def packed(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return the graph as arrays and JSON data, of which `unpacked` makes it again, to the bit."""
+        facts = {
+            "node_ids": list(self.node_ids),
+            "keys": list(map(_plain_name, self.keys)),
+            "labels": list(self.labels),
+            "attribute_names": list(self.attribute_names),
+            "provenance": asdict(self.provenance),
+            "times_are_dates": self.times_are_dates,
+            "types": None if self.relationships is None else list(self.relationships.types),
+        }
+        arrays = _packed_matrix("adjacency", self.adjacency)
+        if sparse.issparse(self.attributes):
+            arrays |= _packed_matrix("attributes", self.attributes)
+        elif self.attributes is not None:
+            arrays["dense_attributes"] = self.attributes
+        if self.labels:
+            arrays["label_masks"] = np.stack(list(self.labels.values()))
+        if self.edge_times is not None:
+            arrays["edge_times"] = self.edge_times
+        if self.relationships is not None:
+            own = self.relationships
+            arrays |= {"starts": own.starts, "source": own.source, "target": own.target}
+        return arrays, facts
+
+    @classmethod
+    def unpacked(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Graph:
+        """Return the graph that `packed` described; some error if the parts do not fit each other."""
+        own: dict[str, Any] = {
+            name: tuple(each) if isinstance(each, list) else each for name, each in facts.items()
+        }
+        types, provenance = own.pop("types"), Provenance(**own.pop("provenance"))
+        masks = dict(zip(own.pop("labels"), arrays.get("label_masks", ()), strict=True))
+        keys = [_name_of_plain(key) for key in own.pop("keys")]
+        attributes: Any = arrays.get("dense_attributes")
+        if "attributes_data" in arrays:
+            attributes = _unpacked_matrix("attributes", arrays)
+        relationships = None
+        if types is not None:
+            ends = (arrays[name] for name in ("starts", "source", "target"))
+            relationships = Relationships(tuple(types), *ends)
+        return cls(
+            _unpacked_matrix("adjacency", arrays),
+            attributes,
+            keys=keys,
+            labels=masks,
+            provenance=provenance,
+            edge_times=arrays.get("edge_times"),
+            relationships=relationships,
+            **own,
+        )
+
     def digest(self) -> str:
         """Return a hash of all that an embedding depends on: nodes, weights, attributes, types."""
         digest = blake2b(digest_size=16)
@@ -313,6 +365,33 @@ class Graph:
             f"<li>{what}: {escape(', '.join(list(names)[:_SHOWN]))}</li>" for what, names in rows if names
         ]
         return f"{escape(repr(self))}<ul>{''.join(lines)}</ul>"
+
+
+def _packed_matrix(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
+    parts = {part: getattr(matrix, part) for part in ("data", "indices", "indptr")}
+    return {f"{name}_{part}": values for part, values in (parts | {"shape": np.array(matrix.shape)}).items()}
+
+
+def _unpacked_matrix(name: str, arrays: Mapping[str, NDArray[Any]]) -> sparse.csr_array:
+    data, indices, indptr, shape = (
+        arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape")
+    )
+    return sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+
+
+def _plain_name(name: Any) -> Any:
+    """Return a node's name as JSON data, a tuple as a list; a TypeError if JSON does not have it."""
+    if isinstance(name, tuple):
+        return list(map(_plain_name, name))
+    if isinstance(name, np.generic):
+        name = name.item()
+    if name is None or isinstance(name, str | int | float):
+        return name
+    raise TypeError(f"a graph with node names such as {name!r} cannot be saved: use texts or numbers")
+
+
+def _name_of_plain(name: Any) -> Any:
+    return tuple(map(_name_of_plain, name)) if isinstance(name, list) else name
 
 
 def earliest_times(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 import sklearn
@@ -15,11 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j._utils.frames import column_of, make_frame
+from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
 from heat_neo4j.embedding.warm_start import fit_local
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import (
     check_points,
     distance,
@@ -59,6 +65,8 @@ _COORDINATES: dict[str, Callable[[Array], Array]] = {
     "hyperboloid": np.asarray,
 }
 _MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
+_FORMAT = "heat_neo4j model"
+_FACTS, _ARRAYS = ("seed_", "n_pairs_", "training_"), ("embedding_", "loss_curve_")
 _SCORES = ("combined", "distance")
 
 
@@ -125,8 +133,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
     scheduler : str, optional
         Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets; `scratch` is
         a folder then that all of them share, under the same name.
-    random_state : int, optional
-        Seed; None draws one, which `seed_` then tells.
+    random_state : int or numpy.random.RandomState, optional
+        Seed; a RandomState, or None, draws one, which `seed_` then holds.
 
     Attributes
     ----------
@@ -179,6 +187,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         y: None = None,
         *,
         attributes: Any = None,
+        text: Sequence[str] = (),
         start: Array | None = None,
         client: Client | None = None,
         on_progress: Progress | bool = False,
@@ -194,6 +203,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             Ignored; there for scikit-learn's conventions.
         attributes : optional
             Attributes of the nodes, as `as_graph` takes them.
+        text : sequence of str
+            Names of attributes whose strings are texts, to use the words of.
         start : float64 array of shape (N, d + 1), optional
             Points to start from, such as those of an earlier fit; close to the origin if not given.
             ``training_["start"]`` is their digest; a model that is published cannot be verified then.
@@ -223,9 +234,84 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             If the graph offers no pair to learn from; a ValueError too.
         """
         self.check_parameters()
-        graph = as_graph(X, attributes)
+        graph = as_graph(X, attributes, text=text)
         super().fit(graph, start=start, client=client, on_progress=as_progress(on_progress))
         return self._of(graph)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator and its graph to a file, without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, such as "papers.heat"; one that is there is replaced.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be written.
+        TypeError
+            If the graph has names of nodes other than numbers, texts and tuples of them.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        ::
+
+            model.save("papers.heat")
+            HEAT.load("papers.heat").kneighbors(["p1"])
+        """
+        check_is_fitted(self, "embedding_")
+        arrays, facts = self.graph_.packed()
+        parameters = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
+        parameters["random_state"] = None if self.random_state is None else self.seed_
+        score = vars(self).get("link_score_")
+        held = {
+            "parameters": parameters,
+            "score": None if score is None else score.to_dict(),
+            "graph": facts,
+            **{name: vars(self).get(name) for name in _FACTS},
+        }
+        file = BytesIO()
+        text = json.dumps(held, default=np.generic.item)
+        own: dict[str, Any] = {name: vars(self)[name] for name in _ARRAYS if name in vars(self)}
+        own |= arrays
+        np.savez_compressed(file, **own, format=np.array(_FORMAT), facts=np.array(text))
+        write_output(Path(path), file.getvalue(), "model file")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the estimator that `save` wrote to a file; it gives the same answers.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, or `save` did not write it.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                arrays = dict(np.load(file, allow_pickle=False))
+            if str(arrays.pop("format")) != _FORMAT:
+                raise ValueError("another kind of file")
+            held = json.loads(str(arrays.pop("facts")))
+            graph = Graph.unpacked(arrays, held["graph"])
+            model = cls.from_points(graph, arrays["embedding_"], **held["parameters"])
+            for name, value in ({name: held[name] for name in _FACTS} | arrays).items():
+                if name in (*_FACTS, *_ARRAYS) and value is not None:
+                    setattr(model, name, value)
+            if held["score"] is not None:
+                model.link_score_ = LinkScore.from_dict(held["score"])
+        except OSError as error:
+            raise ConfigError(f"model file {path}: cannot be read: {error.strerror or error}") from error
+        except (AttributeError, BadZipFile, EOFError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"model file {path}: is no file that HEAT.save wrote, or is damaged") from error
+        return model
 
     @classmethod
     def from_points(cls, graph: Any, points: Array, **parameters: Any) -> Self:

@@ -333,3 +333,79 @@ class HEATOfMatrices(HEAT):
 @parametrize_with_checks([HEATOfMatrices(**SMALL)], expected_failed_checks=lambda _: CANNOT_APPLY)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def saved(model, path):
+    model.save(path)
+    return HEAT.load(path)
+
+
+def test_a_saved_model_gives_the_same_answers(model, tmp_path):
+    path = tmp_path / "karate.heat"
+    loaded = saved(model, path)
+    assert loaded.get_params() == {**model.get_params(), "n_threads": None}
+    assert loaded.training_["digests"] == model.training_["digests"]
+    asked = ["member 1", "member 2"]
+    assert np.array_equal(loaded.kneighbors(asked)[1], model.kneighbors(asked)[1])
+    grown = nx.compose(KARATE, nx.Graph([("member 0", "new")]))
+    assert np.array_equal(loaded.transform(grown), model.transform(grown))
+    novel = HEAT(**SMALL).fit(nx.les_miserables_graph())
+    links = novel.predict_links(k=2).to_frame("pandas")
+    loaded = saved(novel, path)
+    assert loaded.link_score_ == novel.link_score_
+    pd.testing.assert_frame_equal(loaded.predict_links(k=2).to_frame("pandas"), links)
+
+
+def test_a_saved_model_keeps_all_of_its_graph(tmp_path):
+    rng = np.random.default_rng(0)
+    edges = pd.DataFrame({"source": rng.integers(0, 30, 90), "target": rng.integers(30, 60, 90)})
+    edges["type"] = np.where(edges.source % 2, "A", "B")
+    nodes = pd.DataFrame(
+        {"id": range(60), "kind": list("abc") * 20, "size": range(60), "label": ["P", "Q"] * 30}
+    )
+    model = HEAT(**SMALL).fit(edges, attributes=nodes)
+    graph, again = model.graph_, saved(model, tmp_path / "m.heat").graph_
+    assert again.digest() == graph.digest()
+    assert (again.names, again.attribute_names) == (graph.names, graph.attribute_names)
+    assert {name: mask.tolist() for name, mask in again.labels.items()} == {
+        name: mask.tolist() for name, mask in graph.labels.items()
+    }
+    assert again.schema() == graph.schema()
+    assert list(map(dict, again.provenance.attribute_recipe)) == list(
+        map(dict, graph.provenance.attribute_recipe)
+    )
+    tuples = nx.relabel_nodes(nx.path_graph(6), lambda i: ("x", i))
+    assert saved(HEAT(**SMALL).fit(tuples), tmp_path / "t.heat").nodes_.tolist() == list(tuples)
+
+
+def test_what_cannot_be_saved_or_loaded_is_named(model, tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        HEAT.load(tmp_path / "none.heat")
+    other = tmp_path / "other.heat"
+    for content in (b"", b"text", b"PK\x03\x04"):
+        other.write_bytes(content)
+        with pytest.raises(ConfigError, match=r"other\.heat: is no file that HEAT\.save wrote"):
+            HEAT.load(other)
+    np.savez(tmp_path / "arrays.npz", x=np.ones(3))
+    with pytest.raises(ConfigError, match="is no file that"):
+        HEAT.load(tmp_path / "arrays.npz")
+    dates = nx.relabel_nodes(nx.path_graph(4), lambda i: frozenset([i]))
+    with pytest.raises(TypeError, match="cannot be saved: use texts or numbers"):
+        HEAT(**SMALL).fit(dates).save(other)
+    with pytest.raises(NotFittedError):
+        HEAT().save(other)
+
+
+def test_a_random_state_draws_a_seed_as_in_scikit_learn():
+    first, second = (HEAT(**SMALL | {"random_state": np.random.RandomState(3)}).fit(KARATE) for _ in range(2))
+    assert first.seed_ == second.seed_ == np.random.RandomState(3).randint(2**31 - 1)
+    assert np.array_equal(
+        first.embedding_, HEAT(**SMALL | {"random_state": first.seed_}).fit(KARATE).embedding_
+    )
+
+
+def test_fit_reads_words_of_texts():
+    edges = nx.to_pandas_edgelist(nx.path_graph(6))
+    nodes = pd.DataFrame({"id": range(6), "about": ["red green", "green blue"] * 3})
+    graph = HEAT(**SMALL).fit(edges, attributes=nodes, text=["about"]).graph_
+    assert graph.provenance.readings[-1] == "data frame of nodes: about: text"

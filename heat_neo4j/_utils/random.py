@@ -17,8 +17,14 @@ class Keys:
     order: np.random.Generator
 
 
-def draw_seed(random_state: int | None) -> int:
-    """Return `random_state`, an integer of at least 0, or a fresh 63-bit seed when it is None."""
+RandomState = int | np.random.RandomState | None
+"""What scikit-learn takes as `random_state`."""
+
+
+def draw_seed(random_state: RandomState) -> int:
+    """Return `random_state` if it is an integer of at least 0, else a seed drawn from it, or a fresh one."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
     return check_integer("random_state", random_state, minimum=0, maximum=None)

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from numbers import Integral
 from typing import Any
 
 _DEEPEST = 50
@@ -42,8 +43,10 @@ def check_document(document: Any) -> None:
 
 
 def storable_integer(value: Any) -> Any:
-    """Return an integer that Neo4j can store, another one as text; None remains None."""
-    return value if value is None or _SMALLEST <= value <= _LARGEST else str(value)
+    """Return an integer that Neo4j can store, another one as text; None for what is no integer."""
+    if not isinstance(value, Integral):
+        return None
+    return value if _SMALLEST <= int(value) <= _LARGEST else str(value)
 
 
 def _items(value: Any) -> Iterable[Any]:

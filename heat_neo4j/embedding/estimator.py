@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.random import Keys, draw_seed, make_keys
+from heat_neo4j._utils.random import Keys, RandomState, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_positive, check_probability
 from heat_neo4j._utils.version import __version__
@@ -72,7 +72,7 @@ class Embedder(BaseEstimator):
         n_threads: int | None = None,
         scratch: str | Path | None = None,
         scheduler: str | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -141,6 +141,8 @@ class Embedder(BaseEstimator):
         if self.scratch is None or self._parts(graph, schedule) == 1:
             return nullcontext()
         decisive = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
+        if isinstance(self.random_state, np.random.RandomState):
+            decisive["random_state"] = None
         what = [__version__, decisive, self._parts(graph, schedule), graph.digest()]
         text = json.dumps(what, default=np.generic.item)
         digest = blake2b(text.encode(), digest_size=12)
@@ -309,7 +311,7 @@ class Embedder(BaseEstimator):
         check_probability("negative_exponent", self.negative_exponent)
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
-        if self.random_state is not None:
+        if not isinstance(self.random_state, np.random.RandomState):
             draw_seed(self.random_state)
         if self.scheduler is not None and self.scratch is None:
             raise ValueError("scheduler needs scratch: a folder that all workers share")

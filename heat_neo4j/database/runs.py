@@ -86,8 +86,8 @@ class RunRecord:
         JSON data: `Plan` of the job; its settings, which a later refresh compares with its own; `Fingerprint`
         of the graph.
     changes, quality, drift : mapping
-        JSON data: differences from the graph of the run before; held-out AUROC and the limits that applied;
-        how far nodes moved since the run before.
+        JSON data: differences from the graph of the previous run; held-out AUROC and the limits that applied;
+        how far nodes moved since the previous run.
     auroc, overlap, mean_move : float or None
         Three of these figures for queries: held-out AUROC, the share of nearest nodes that stayed the same,
         and the mean hyperbolic distance by which nodes moved.

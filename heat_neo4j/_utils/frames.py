@@ -16,14 +16,22 @@ _LONGEST = 80  # characters of a cell
 _BACKENDS: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
-_SHOWN = 10  # rows of a table for notebooks
+_SHOWN = 30  # rows of a table for notebooks
+_LONGEST_REPR = 300
 
 
-class Rows(list[dict[str, Any]]):
-    """Rows of a result: a list of dicts, one for each row, all with the same keys."""
+class Result:
+    """A result with a short repr, a data frame, and a table for notebooks, whatever the database holds.
+
+    Subclasses say in `_columns` what is in them; by default a row for each plain fact of their `to_dict`.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        raise NotImplementedError
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the rows as a data frame.
+        """Return the result as a data frame.
 
         Parameters
         ----------
@@ -35,12 +43,36 @@ class Rows(list[dict[str, Any]]):
         ConfigError
             If there is no such library.
         """
-        return make_frame({name: [row[name] for row in self] for name in (self[0] if self else ())}, backend)
+        return make_frame(self._columns(), backend)
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value}" for name, value in self._facts().items())
+        return display_text(f"{type(self).__name__}({facts})", _LONGEST_REPR)
 
     def _repr_html_(self) -> str:
-        columns = {name: [row[name] for row in self[:_SHOWN]] for name in (self[0] if self else ())}
-        shown = f"{_SHOWN} of {len(self)} rows" if len(self) > _SHOWN else f"{len(self)} rows"
-        return html_table(shown, columns)
+        return html_table(repr(self), {name: values[:_SHOWN] for name, values in self._columns().items()})
+
+    def _facts(self) -> dict[str, str]:
+        plain = (str, int, float)
+        return {name: display_text(each) for name, each in self.to_dict().items() if isinstance(each, plain)}
+
+    def _columns(self) -> dict[str, Any]:
+        facts = self._facts()
+        return {"fact": list(facts), "value": list(facts.values())}
+
+
+class Rows(list[dict[str, Any]]):
+    """Rows of a result: a list of dicts, one for each row, all with the same keys."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rows as a data frame; see `Result.to_frame`."""
+        return make_frame(self._columns(), backend)
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{len(self):,} rows", self._columns(_SHOWN))
+
+    def _columns(self, most: int | None = None) -> dict[str, Any]:
+        return {name: [row[name] for row in self[:most]] for name in (self[0] if self else ())}
 
 
 def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: str | None = None) -> Any:
@@ -82,7 +114,7 @@ def html_table(title: str, columns: Mapping[str, Sequence[Any]]) -> str:
     """Return columns as a table for notebooks, whatever the values hold."""
     rows = zip(*columns.values(), strict=True)
     cells = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows)
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    head = "".join(f"<th>{escape(display_text(name, _LONGEST))}</th>" for name in columns)
     return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{cells}</table>"
 
 

@@ -10,6 +10,7 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 import numpy as np
 
 from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.frames import Result
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.naming import WriteNames
@@ -29,8 +30,8 @@ DAMAGED = "damaged"
 """Key of a model's properties: which ones of its version's node no run of ours wrote."""
 
 
-@dataclass(frozen=True)
-class RunRecord:
+@dataclass(frozen=True, repr=False)
+class RunRecord(Result):
     """One run, as stored in its ``HeatRun`` node.
 
     Parameters

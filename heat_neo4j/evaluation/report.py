@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.frames import make_frame
+from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.frames import Result
 from heat_neo4j.evaluation.ranking import PairFigures
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -126,11 +127,18 @@ class Trials:
         return Row(method, figures, seconds, at, is_ours, pattern=pattern, chosen=chosen)
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """The table of one task.
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
+    """The table of one task: "links", "reconstruction", "classes" or "alpha".
 
-    It is ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
+    `to_frame` has a row for each method, pattern and seed. Its columns are pattern (empty for a graph without
+    directions), method, at (share of the labels, or alpha), is_ours, seed, seconds, chosen (parameters of a
+    baseline), missing (why there are no figures), and one for each metric, NaN where it is missing.
+
+    Examples
+    --------
+    >>> table = evaluate_links(graph, HEAT(), seeds=[0])  # doctest: +SKIP
+    >>> table.to_frame().sort_values("mean_reciprocal_rank")  # doctest: +SKIP
     """
 
     task: str
@@ -150,28 +158,10 @@ class Evaluation:
                 return row
         raise KeyError(f"no row of {method!r} at {at}" + (f" of {pattern}" if pattern else ""))
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with one row for each method, pattern and seed.
+    def __repr__(self) -> str:
+        return f"Evaluation({self.task}: {plural(len(self.rows), 'row')}, {plural(len(self.seeds), 'seed')})"
 
-        Its columns are pattern (empty for a graph without directions), method, at (share of the labels, or
-        alpha), is_ours, seed, seconds, chosen (parameters of a baseline), missing (why there are no figures),
-        and one for each metric, NaN where it is missing.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Library of the frame; the first of these that is installed if not given.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such library.
-
-        Examples
-        --------
-        >>> table = evaluate_links(graph, HEAT(), seeds=[0])  # doctest: +SKIP
-        >>> table.to_frame().sort_values("mean_reciprocal_rank")  # doctest: +SKIP
-        """
+    def _columns(self) -> dict[str, Any]:
         metrics = [name for name in METRIC_NAMES if any(name in row.figures for row in self.rows)]
         records = [
             {
@@ -191,7 +181,7 @@ class Evaluation:
             for row in self.rows
             for place, seed in enumerate(self.seeds)
         ]
-        return make_frame({name: [each[name] for each in records] for name in records[0]}, backend)
+        return {name: [each[name] for each in records] for name in records[0]}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON can hold it, without the curves."""

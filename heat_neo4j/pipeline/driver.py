@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.cluster import connected
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
@@ -123,8 +124,8 @@ class LinkExample(NamedTuple):
     distance: float
 
 
-@dataclass(frozen=True)
-class RunReport:
+@dataclass(frozen=True, repr=False)
+class RunReport(Result):
     """What a run did, or would do."""
 
     run: RunRecord  # as the graph has it; with status "dry run" if nothing was written

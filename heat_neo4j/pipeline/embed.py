@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
@@ -248,8 +249,8 @@ def predict(
     return report
 
 
-@dataclass(frozen=True)
-class RefreshReport:
+@dataclass(frozen=True, repr=False)
+class RefreshReport(Result):
     """What a refresh did."""
 
     outcome: str  # "published", "nothing" or "rejected"; "dry run" if only the plan was asked for

@@ -13,6 +13,7 @@ from scipy import sparse
 from heat_neo4j._kernels.sweeps import BLOCK, PROJECTED
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.database.projection import Projection
@@ -252,8 +253,8 @@ class RunSize:
         return sum(sources for sources, _ in self.ends if self.combined)
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Result):
     """What a run will need."""
 
     memory: Mapping[str, int]  # bytes of this process at the peak of each stage

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
@@ -27,8 +29,8 @@ _NO_REASONS = "the model has no link probability, which could be explained: `hea
 _JOINED = "they are joined already, and the score sees that: it would be lower for two like them that are not"
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendations(Result):
     """The likeliest links of one node, by pattern."""
 
     published: PublishedModel
@@ -37,6 +39,19 @@ class Recommendations:
     reverse: bool  # whether the node is the target
     patterns: tuple[Recommended, ...]
     notes: tuple[str, ...]  # what differs from the published run, one line each
+
+    def __repr__(self) -> str:
+        count = plural(sum(len(each.partner) for each in self.patterns), "link")
+        return display_text(f"Recommendations({count} of {self.names[self.row]})")
+
+    def _columns(self) -> dict[str, Any]:
+        rows = [
+            (str(each.pattern), self.names[row], each.chance(place), float(each.distance[place]))
+            for each in self.patterns
+            for place, row in enumerate(each.partner.tolist())
+        ]
+        names = ("pattern", "node", "probability", "distance")
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recommendations as JSON data."""
@@ -64,13 +79,19 @@ class Recommendations:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
     """Why a link has its probability."""
 
     published: PublishedModel
     link: LinkExplanation
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return repr(self.link)
+
+    def _columns(self) -> dict[str, Any]:
+        return self.link._columns()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import software_versions
@@ -36,8 +37,8 @@ Array = NDArray[np.float64]
 _TURNED = "it was turned to where run {run} lay, and the last digits of that depend on the machine"
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Result):
     """What came of training a run again."""
 
     run: RunRecord

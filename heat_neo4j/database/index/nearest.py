@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import neo4j
 
+from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key
@@ -55,8 +57,8 @@ class Neighbour:
         return {**own, "properties": dict(self.properties), **links}
 
 
-@dataclass(frozen=True)
-class Neighbours:
+@dataclass(frozen=True, repr=False)
+class Neighbours(Result):
     """The nodes nearest to one, nearest first."""
 
     element_id: str
@@ -66,6 +68,21 @@ class Neighbours:
     # answer: then a nearer node can be missing only where the index, an approximate one, overlooks it.
     certified: bool
     fetch: int | None  # candidates that the index gave in the end; None if every node was looked at
+
+    def __repr__(self) -> str:
+        return display_text(
+            f"Neighbours({len(self.nodes)} nearest to {self.element_id}, model {self.model!r})"
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        shown = dict.fromkeys(name for node in self.nodes for name in node.properties)
+        return {
+            "node": [node.name for node in self.nodes],
+            "distance": [node.distance for node in self.nodes],
+            "radius": [node.radius for node in self.nodes],
+            "labels": [", ".join(node.labels) for node in self.nodes],
+            **{name: [node.properties.get(name) for node in self.nodes] for name in shown},
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data, apart from values of properties that JSON has not."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import (
@@ -26,8 +27,8 @@ from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published, 
 from heat_neo4j.database.versions import at_rest, labels_of
 
 
-@dataclass(frozen=True)
-class IndexStatus:
+@dataclass(frozen=True, repr=False)
+class IndexStatus(Result):
     """What a model has of a vector index."""
 
     model: str

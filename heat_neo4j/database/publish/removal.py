@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import drop_indexes, own_indexes
@@ -26,8 +27,8 @@ RECORDS = 100
 """Nodes of earlier runs that a model keeps."""
 
 
-@dataclass(frozen=True)
-class ClearReport:
+@dataclass(frozen=True, repr=False)
+class ClearReport(Result):
     """What `clear` removed, or would remove."""
 
     runs: tuple[str, ...]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.attributes.table import (
     Attribute,
@@ -31,8 +32,8 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.patterns import observed_patterns
 
 
-@dataclass(frozen=True)
-class ProjectionReport:
+@dataclass(frozen=True, repr=False)
+class ProjectionReport(Result):
     """What a projection matches and what would be wrong with it."""
 
     server: ServerInfo

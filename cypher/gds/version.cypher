@@ -1,2 +1,2 @@
-// Version of GDS, where it is installed.
+// Version of GDS, if it is installed.
 RETURN gds.version() AS version

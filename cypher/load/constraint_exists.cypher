@@ -1,4 +1,4 @@
-// Whether a constraint already sees to it that no two nodes of a label share a value of a property.
+// Whether a constraint already forbids two nodes of a label with the same value of a property.
 //
 // $label, $key: label and property
 SHOW CONSTRAINTS YIELD type, entityType, labelsOrTypes, properties

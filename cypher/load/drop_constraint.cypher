@@ -1,4 +1,4 @@
-// Take back the constraint of a load that was refused.
+// Drop the constraint of a refused load.
 //
 // @constraint: name of the constraint
 DROP CONSTRAINT @constraint

@@ -1,4 +1,4 @@
-// How many nodes of a label are not of a family of loads.
+// How many nodes of a label do not belong to a family of loads.
 //
 // @label: label
 // $family: how the `origin` of the family's nodes begins

@@ -1,7 +1,8 @@
-// The nodes that make the way from one node to another least longer, as query/between.cypher finds them, by looking at every
-// node of some labels. No rows: one of the two has no coordinates. Parameters: model, node and other (element ids), k, show (property keys).
+// The nodes with the smallest detour between two nodes, as in query/between.cypher, by looking at every node of some
+// labels. No rows if one of the two has no coordinates. Parameters: model, node and other (element ids), k, show
+// (property keys).
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a) WHERE elementId(a) = $node AND coalesce(a[m.stagedRun], a[m.runProperty]) = m.space

@@ -1,6 +1,7 @@
 // Published coordinates for a list of nodes, as columns: positions in the list, the lists of floats, and the radii.
-// A node that is gone, was replaced or has none is left out. Parameters: ids and the others of same_node, space; staged_embedding, staged_radius and staged_run
-// (the properties while a version is being published, else null).
+// Nodes that were deleted or replaced, or have no coordinates, are left out. Parameters: ids and the others of
+// same_node, space; staged_embedding, staged_radius and staged_run (the properties while a version is being published,
+// else null).
 UNWIND range(0, size($ids) - 1) AS i
 MATCH (n) WHERE elementId(n) = $ids[i] AND @same AND coalesce(n[$staged_run], n.@run) = $space
 WITH i, coalesce(n[$staged_embedding], n.@embedding) AS coordinates, coalesce(n[$staged_radius], n.@radius) AS radius

@@ -1,5 +1,5 @@
-// Coordinates of the version before the published one for a list of nodes, as read/coordinates.cypher returns those of the
-// published. What the last publication did not replace lies under its plain names still.
+// Coordinates of the previous version for a list of nodes, in the form of read/coordinates.cypher. Values that the last
+// publication did not replace still have their plain names.
 // Parameters: ids and the others of same_node, before (the run whose version is kept), space (of that version).
 UNWIND range(0, size($ids) - 1) AS i
 MATCH (n) WHERE elementId(n) = $ids[i] AND @same

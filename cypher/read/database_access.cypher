@@ -1,4 +1,4 @@
-// Whether a database takes writes, and its state, on each server that has it. An alias is another name of it.
+// Whether a database accepts writes, and its state, on each server that has it. The name may be an alias.
 // Parameters: database.
 SHOW DATABASES YIELD name, aliases, access, currentStatus, statusMessage, writer
 WHERE name = $database OR $database IN aliases

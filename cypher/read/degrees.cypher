@@ -1,4 +1,4 @@
-// How many nodes of the projection have no relationship of it, and the largest degree, wherever relationships lead.
+// How many nodes of the projection have no relationship in it, and the largest degree, counting all targets.
 MATCH (n:@labels)
 WHERE (
   @node_filter

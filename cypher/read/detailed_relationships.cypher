@@ -1,6 +1,6 @@
-// As weighted_relationships.cypher, and the time of each relationship in one of two more lists, null in the other:
+// Like weighted_relationships.cypher, with the time of each relationship in one of two more lists, null in the other:
 // seconds since 1970 UTC of a date or datetime (one without a zone is taken as UTC), else the value as it is. The server
-// converts: to send 10^5 temporal values takes the driver seconds.
+// converts them, because the driver needs seconds for 10^5 temporal values.
 // Parameters: heat_ids, heat_prefix, heat_weight and heat_time (property keys, or null: none).
 UNWIND range(0, size($heat_ids) - 1) AS i
 MATCH (n) WHERE elementId(n) = $heat_ids[i]

@@ -1,4 +1,4 @@
-// How many relationships the nodes have that are joined to $heat_least others or more; one between two of them counts twice.
+// Number of relationships at nodes with $heat_least or more neighbours; one between two such nodes counts twice.
 MATCH (n:@labels)
 WHERE (
   @node_filter

@@ -1,4 +1,4 @@
-// Predicted links of one run that leave the given nodes, as columns: the positions of the nodes that are there; and of each
+// Predicted links of one run that leave the given nodes, as columns: the positions of the nodes that exist; and for each
 // link its rank, the position of its source, the element id of its target, type, distance, and probability (null if the
 // run gave none). Parameters: ids and the others of same_node, run.
 UNWIND range(0, size($ids) - 1) AS i

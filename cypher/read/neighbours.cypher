@@ -1,10 +1,10 @@
-// The nodes nearest to one node, as query/nearest.cypher finds and certifies them, with their predicted links. No rows: not one
-// node was found, or it has no coordinates. Parameters: heat_model, heat_ids (the node's element id, or none), heat_k,
-// heat_fetch, heat_show (property keys), heat_side (-1 for those nearer to the centre than the node, 1 for those farther from
-// it, 0 for all), and those of find_node, node_links and the filter.
+// The nodes nearest to one node, as query/nearest.cypher finds and certifies them, with their predicted links. No rows
+// if no node was found, or more than one, or it has no coordinates. Parameters: heat_model, heat_ids (the node's
+// element id, or none), heat_k, heat_fetch, heat_show (property keys), heat_side (-1 for those nearer to the centre
+// than the node, 1 for those farther from it, 0 for all), and those of find_node, node_links and the filter.
 CYPHER 5
 MATCH (model:HeatModel {name: $heat_model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $heat_model, number: version})
 CALL () {

@@ -1,4 +1,4 @@
-// Property keys of some nodes, without what runs of this package wrote there. Parameters: limit.
+// Property keys of some nodes, except those that our runs wrote. Parameters: limit.
 CALL () {
   MATCH (run:HeatRun {createdBy: 'heat_neo4j'})
   UNWIND [run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty] AS name

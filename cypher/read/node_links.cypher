@@ -1,4 +1,4 @@
-// Part of other statements: the likeliest predicted links of a node n, whichever way they lead, by rank.
+// Part of other statements: the likeliest predicted links of a node n, in either direction, by rank.
 // Parameters: heat_link_run, heat_n_links (how many), heat_keys (property keys of the other end).
 MATCH (n)-[p:@type]-(b) WHERE p.run = $heat_link_run
 WITH p, b, startNode(p) = n AS leaves ORDER BY p.rank LIMIT $heat_n_links

@@ -1,3 +1,3 @@
-// A row if a node is there. Parameters: node (element id).
+// One row if a node exists. Parameters: node (element id).
 MATCH (n) WHERE elementId(n) = $node
 RETURN elementId(n) AS id

@@ -1,4 +1,4 @@
-// Sets of labels of the nodes that hold coordinates of a space, or staged ones, and have none of some labels; and how many
-// nodes have each. Parameters: space, run_id (the form of a run's id).
+// Sets of labels, with their numbers of nodes, of the nodes that have coordinates of a space, or staged ones, but none of
+// some labels. Parameters: space, run_id (the pattern of run ids).
 MATCH (n:@others) WHERE n.@run = $space OR n.@staged_run = '' OR n.@staged_run =~ $run_id
 RETURN labels(n) AS labels, count(n) AS nodes

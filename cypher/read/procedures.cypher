@@ -1,5 +1,5 @@
-// Of some procedures those that the server has and the user may call. Asked in Cypher 5, in which the statements call them:
-// newer Cypher may no longer have them. Parameters: names.
+// Those of some procedures that the server has and the user may call, in Cypher 5, as the statements call them; newer
+// Cypher may lack them. Parameters: names.
 CYPHER 5
 SHOW PROCEDURES EXECUTABLE YIELD name WHERE name IN $names
 RETURN collect(name) AS names

@@ -1,4 +1,4 @@
-// All properties of some nodes, without what runs of this package wrote there. Parameters: nodes (element ids).
+// All properties of some nodes, except those that our runs wrote. Parameters: nodes (element ids).
 CALL () {
   MATCH (run:HeatRun {createdBy: 'heat_neo4j'})
   UNWIND [run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty] AS name

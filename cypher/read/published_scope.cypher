@@ -1,6 +1,6 @@
-// What the nodes with the published coordinates of a model were read by: labels, and the projection as JSON; the run and the
-// relationship type of its predicted links, null without any; how many vector indexes there are; the version that says so;
-// and which labels its nodes have, by which it can be told that there are no others.
+// The scope of a model: the labels and the projection (JSON) of its published coordinates; the run and the relationship
+// type of its predicted links, or null; the number of vector indexes; the version; and the labels of its nodes, which show
+// whether there are others.
 // Parameters: model.
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
 WITH m.version AS number

@@ -1,4 +1,4 @@
-// How many relationships of each type leave the nodes of the projection, wherever they lead.
+// How many relationships of each type leave the nodes of the projection, to any target.
 MATCH (n:@labels)-[r@types]->()
 WHERE (
   @node_filter

@@ -1,4 +1,4 @@
-// Labels of both ends of some relationships of a few types, and how many of these are so. Parameters: heat_limit (how
+// Labels of both ends of some relationships of a few types, with their numbers. Parameters: heat_limit (how
 // many).
 MATCH (n:@labels)-[r:@types]->(m:@labels)
 WITH n, r, m

@@ -1,4 +1,4 @@
-// As relationships.cypher, and the weight of each relationship as a third list, null where it has none.
+// Like relationships.cypher, with the weight of each relationship in a third list, null if it has none.
 // Parameters: heat_ids, heat_prefix, heat_weight (property key).
 UNWIND range(0, size($heat_ids) - 1) AS i
 MATCH (n) WHERE elementId(n) = $heat_ids[i]

@@ -1,4 +1,4 @@
-// Remove one copy of the coordinates from nodes, in batches; a node whose run property names no run keeps its values.
+// Remove one copy of the coordinates from nodes, in batches; a node whose run property holds no run id keeps its values.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), spaces (ids of runs), run_id (the form of a run's
 // id, to remove those of all runs, or null).
 MATCH (n:@labels) WHERE n.@run IN $spaces OR n.@run =~ $run_id

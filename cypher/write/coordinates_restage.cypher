@@ -1,4 +1,4 @@
-// Stage what the last publication replaced, in batches. A node that had no coordinates then is staged as without.
+// Stage what the last publication replaced, in batches. A node that had no coordinates is staged without any.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is staged), space
 // (of that version).
 MATCH (n:@labels) WHERE n.@previous_run = $before AND n.@staged_run IS NULL

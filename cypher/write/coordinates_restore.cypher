@@ -1,6 +1,6 @@
 // Move what a publication replaced back to its plain names, in batches: the publication cannot be finished.
-// Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version was replaced), space (of that
-// version).
+// Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version was replaced), space
+// (of that version).
 MATCH (n:@labels) WHERE n.@previous_run = $before
 WITH n LIMIT $most
 WITH collect(n) AS nodes

@@ -1,8 +1,8 @@
-// Move staged coordinates to their plain names, in batches, and what was there to the names of what was replaced: nodes
-// that are staged, and those of a space that nobody reads any more. A batch that was moved is not moved again.
+// Move staged coordinates to their plain names, in batches, and the replaced ones to their previous names: of staged
+// nodes, and of nodes of a space without readers. A batch is moved only once.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is replaced, or
-// null: nothing is kept of it), left (the space that nobody reads any more, or null), run_id (the form of a
-// run's id: other values stay).
+// null: nothing is kept of it), left (the space that nobody reads any more, or null), run_id (the pattern of run ids:
+// other values stay).
 MATCH (n:@labels) WHERE (n.@staged_run = '' OR n.@staged_run =~ $run_id OR n.@run = $left)
   AND CASE WHEN $before IS NOT NULL THEN coalesce(n.@previous_run <> $before, true)
     ELSE n.@previous_run IS NOT NULL OR coalesce(n.@run, '') <> n.@staged_run END

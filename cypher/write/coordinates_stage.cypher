@@ -1,7 +1,7 @@
 // One batch of coordinates under staged names, as columns: element ids, all floats in a row, radii; and, where these
 // are no points of the Poincare ball, the factors that make such points of the first floats, else null.
-// @same keeps a node that has got the element id of a deleted one from being written to.
-// Counted after it was set: the server passes over a node that was deleted while we waited for it.
+// @same excludes nodes that reuse the element id of a deleted node.
+// Nodes are counted after the write: the server skips those that were deleted while we waited for their locks.
 // Parameters: model, lock, holder, ids and the others of read/same_node, values (width floats per id), width, radii, factors,
 // dimension (of the ball), space (the run whose training gave the coordinates).
 @lock

@@ -1,5 +1,5 @@
-// Nodes with a value in a property we want to write that no run of this model wrote, in any of the three copies.
-// Parameters: runs (ids of the runs of this model whose coordinates are in the graph), run_id (the form of a run's id:
+// Nodes with a value that no run of this model wrote in a property to be written, in any of the three copies.
+// Parameters: runs (ids of the runs of this model whose coordinates are in the graph), run_id (the pattern of run ids:
 // what is staged or kept may be of a run that has begun since, or of one that is forgotten).
 MATCH (n:@labels)
 WHERE ((n.@embedding IS NOT NULL OR n.@radius IS NOT NULL OR n.@run IS NOT NULL OR n.@vector IS NOT NULL)

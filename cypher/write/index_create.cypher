@@ -1,6 +1,6 @@
-// A vector index over one copy of the coordinates, as points of the Poincare ball. They are not quantized: that would
-// lose what tells neighbours apart.
-// Twice as many connections as by default (16, of 100 candidates), so that the index overlooks less.
+// A vector index over one copy of the coordinates, as points of the Poincare ball. They are not quantized, which
+// would blur near neighbours.
+// Twice the default connections (16, chosen from 100 candidates), so that the index overlooks fewer nodes.
 // Parameters: dimension.
 CREATE VECTOR INDEX @index IF NOT EXISTS FOR (n:@label) ON (n.@vector)
 OPTIONS {indexConfig: {`vector.dimensions`: $dimension, `vector.similarity_function`: 'euclidean',

@@ -1,4 +1,4 @@
-// See that the lease is ours, and hold it for some time more. No row if it is not.
+// Check that we hold the lease, and renew it. No row if we do not.
 // Parameters: node (the model's), holder, seconds.
 @lease
 SET m.leaseUntil = datetime() + duration({seconds: $seconds})

@@ -1,4 +1,4 @@
-// Give the lease back, if it is ours. A model of which no run is left goes with its versions.
+// Release the lease if we hold it. Delete a model without runs, and its versions.
 // Parameters: node (the model's), holder.
 @lease
 SET m.leaseHolder = null, m.leaseUntil = null

@@ -1,8 +1,7 @@
-// Take the lease of a model, if nobody holds it, its time is over or further away than any lease lasts, its holder is
-// dead, or it is ours: one row, which says who holds it now, until when, and which run was being published. No row if
-// the model has no node, or two. The locks of the holder before go, which waits for its batches under way; runs that it
-// was writing write no more. Parameters: model, holder, dead (a holder, or null), seconds, longest (seconds), locks (how
-// many).
+// Take the lease of a model if nobody holds it, it has expired (or ends later than any lease can), its holder is dead,
+// or we hold it. One row: the holder, until when, and the run that was being published. No row if the model has no
+// node, or two. Deletes the previous holder's locks, which waits for its running batches; its runs can write no more.
+// Parameters: model, holder, dead (a holder, or null), seconds, longest (seconds), locks (how many).
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'}) WHERE size(labels(m)) = 1
 SET m.lock = true REMOVE m.lock
 WITH m WHERE m.name IS NOT NULL

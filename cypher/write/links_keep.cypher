@@ -1,5 +1,5 @@
-// Move what is left of the plain links of a replaced version to the copy that is kept, in batches. A repetition moves
-// what the tries before have left.
+// Move the remaining plain links of a replaced version to the previous copy, in batches. A repetition moves what earlier
+// attempts left.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), run (that is replaced).
 MATCH ()-[p:@plain]->() WHERE p.run = $run
 WITH p LIMIT $most

@@ -1,6 +1,7 @@
-// Remove predicted links of one type, in batches: those of some runs, or all but those of one. A user's own stay.
-// Parameters: model, lock, holder, most (in all), rows (in a batch), runs (null: all), kept (a run, or null),
-// run_id (the form of a run's id).
+// Remove predicted links of one type, in batches: those of some runs, or all except those of one. The user's
+// relationships stay.
+// Parameters: model, lock, holder, most (in all), rows (in a batch), runs (null: all), kept (a run, or null), run_id
+// (the pattern of run ids).
 MATCH ()-[p:@type]->()
 WHERE p.run IN $runs OR ($runs IS NULL AND p.run =~ $run_id AND ($kept IS NULL OR p.run <> $kept))
 WITH p LIMIT $most

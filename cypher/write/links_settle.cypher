@@ -1,8 +1,7 @@
-// Bring the plain links to the staged version, in batches. A link of both versions is changed in place, and what it was
-// goes onto the link of the copy that is kept, made if there is none; other links are made. A batch that was settled
-// is not settled again.
+// Make the plain links those of the staged version, in batches. A link of both versions changes in place, and its old
+// values move to the previous link, created if necessary; other links are created. A batch is settled only once.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), run (that is staged), before (the run that is
-// replaced, or null), run_id (the form of a run's id: a user's own links stay).
+// replaced, or null), run_id (the pattern of run ids: a user's own links stay).
 MATCH (a)-[s:@staged]->(b) WHERE s.run = $run AND NOT EXISTS { (a)-[:@plain {run: $run, type: s.type}]->(b) }
 WITH s LIMIT $most
 WITH collect(s) AS links

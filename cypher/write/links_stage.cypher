@@ -1,5 +1,5 @@
 // One batch of predicted links under the staged type, as columns; a repeated batch finds its own links and adds none.
-// A link is written if both of its nodes are there and @same: no node that has got the element id of another.
+// A link is written if both of its nodes exist and are @same, not nodes that reuse an element id.
 // Parameters: model, lock, holder, run, ids (element ids of the batch's nodes), those of @same, source and target (positions
 // in ids), type, distance, rank, pattern_rank, probability (null, or one per link).
 @lock

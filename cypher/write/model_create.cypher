@@ -1,6 +1,6 @@
-// The model's node, made if there is none yet. It tells readers which version is published, and that which properties
-// hold the coordinates and which run wrote the links.
-// createdBy tells our nodes from a user's own with the same label; one that has another label, too, is a user's.
+// Create the model's node if there is none. It holds the number of the published version, whose node names the properties
+// of the coordinates and the run of the links.
+// createdBy distinguishes our nodes from a user's with the same label; one with another label too belongs to the user.
 // Parameters: model.
 OPTIONAL MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'}) WHERE size(labels(m)) = 1
 WITH count(m) AS found WHERE found = 0

@@ -1,5 +1,5 @@
-// The run's node, made before the first value of the run is written, so that a run that died can be found and what it
-// left removed. A repetition of the transaction makes nothing twice. No row if the lease is not ours any more.
+// Create the run's node before the first value of the run is written, so that the remains of a crashed run can be found
+// and removed. Repeating the transaction is harmless. No row if we have lost the lease.
 // Parameters: node (the model's), holder, run, properties.
 @lease
 SET m.staging = $run

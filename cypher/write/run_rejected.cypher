@@ -1,5 +1,5 @@
-// The node of a run that did not pass: nothing of it was written, and what was published stays. A repetition of the
-// transaction makes nothing twice. Parameters: run, properties.
+// Create the node of a rejected run, which wrote nothing; the published version stays. Repeating the transaction is
+// harmless. Parameters: run, properties.
 MERGE (r:HeatRun {runId: $run, createdBy: 'heat_neo4j'})
 ON CREATE SET r += $properties, r.status = 'rejected', r.startedAt = datetime(), r.finishedAt = datetime()
 WITH r

@@ -1,4 +1,4 @@
-// Delete the nodes of runs of which nothing is in the graph. Parameters: node (the model's), holder, runs.
+// Delete the nodes of runs without values in the graph. Parameters: node (the model's), holder, runs.
 @lease
 CALL (m) {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})

@@ -1,4 +1,4 @@
-// Delete the nodes of runs of which nothing is in the graph any more, but for the latest of a model.
+// Delete the nodes of a model's runs without values in the graph, except the latest ones.
 // Parameters: node (the model's), holder, records (how many of them stay).
 @lease
 CALL (m) {

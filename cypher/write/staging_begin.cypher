@@ -1,4 +1,4 @@
-// Note that a version is being staged which is of no new run. No row if the lease is not ours any more.
+// Record that a version without a new run is being staged. No row if we have lost the lease.
 // Parameters: node (the model's), holder, run (whose version is staged).
 @lease
 SET m.staging = $run

@@ -1,4 +1,4 @@
-// Note that nothing is staged any more; what dead runs left is gone, and so are their nodes.
+// Record that nothing is staged any more; delete the nodes of dead runs, whose remains are removed.
 // Parameters: node (the model's), holder.
 @lease
 SET m.staging = null

@@ -1,5 +1,5 @@
-// Take the published version of a model away without making another, where a constraint refuses the node of one.
-// No row if the lease is not ours any more. Parameters: node (the model's), holder.
+// Unpublish a model's version without a successor, because a constraint refuses the node of one. No row if we have lost
+// the lease. Parameters: node (the model's), holder.
 @lease
 REMOVE m.version
 WITH m

@@ -1,9 +1,9 @@
-// Switch readers of the model to the version that was made for it: this statement publishes. One property changes that
-// readers go by, as they could see some of several: Neo4j reads properties one by one, and keeps no snapshot. With it
-// runs change what they are: published ones are complete, others superseded, and of those whose values nobody can read
-// any more, large properties go. No row if the lease or the version is gone.
-// Parameters: node (the model's), holder, token, run (that is published, or null), outcome (its properties), stamps (which times
-// are noted on the model).
+// Switch readers to the new version of the model: this statement publishes. It changes the one property that readers
+// use; of several they could see a part, because Neo4j has no snapshots. It also updates runs: published ones become
+// complete, others superseded, and superseded runs without readable values lose their large properties. No row if the
+// lease or the version is gone.
+// Parameters: node (the model's), holder, token, run (that is published, or null), outcome (its properties), stamps
+// (which times are noted on the model).
 @lease
 MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j', token: $token})
 SET m.version = v.number,

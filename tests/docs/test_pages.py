@@ -135,7 +135,8 @@ def find_similar(page, reader, live):
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(block, {"db": live.store})
     live.cypher("MATCH (n:Paper) REMOVE n.year")
-    *nodes, certified = printed.getvalue().splitlines()
+    header, *nodes, certified = printed.getvalue().splitlines()
+    assert header.split()[:3] == ["node", "distance", "radius"]
     assert len(nodes) == 10
     assert certified == "True"
     (scan,) = reader.take(page, "cypher")
@@ -159,7 +160,8 @@ def recommend(page, reader, live):
     assert re.match(r"Link +p1 -CITES-> p9: probability 0\.\d+", explained)
     assert "together" in explained
     (asked,) = reader.run_python(page)
-    assert [line.split()[0] for line in asked.splitlines()[:5]] == ["Paper-CITES->Paper"] * 5
+    assert asked.splitlines()[0].split() == ["pattern", "node", "probability", "distance"]
+    assert [line.split()[1] for line in asked.splitlines()[1:6]] == ["Paper-CITES->Paper"] * 5
 
 
 def ask_for_language_models(page, reader, live):

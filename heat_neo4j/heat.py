@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j._utils.frames import column_of, make_frame
 from heat_neo4j._utils.output_file import write_output
@@ -52,9 +54,6 @@ from heat_neo4j.linkpred.recommendation import (
 )
 from heat_neo4j.linkpred.splits import draw_non_edges
 from heat_neo4j.patterns import Pattern
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -131,8 +130,9 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         thread, and for what walks and negatives need at random. A training that was killed goes on from
         there, with the same bits, when `fit` is called on the same graph with the same parameters again.
     scheduler : str, optional
-        Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets; `scratch` is
-        a folder then that all of them share, under the same name.
+        Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets and
+        find links; `scratch` is then a folder that all of them share, under the same name. Of a
+        ``distributed.Client`` it is ``client.scheduler.address``. The bits are those of one machine.
     random_state : int or numpy.random.RandomState, optional
         Seed; a RandomState, or None, draws one, which `seed_` then holds.
 
@@ -189,7 +189,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         attributes: Any = None,
         text: Sequence[str] = (),
         start: Array | None = None,
-        client: Client | None = None,
         on_progress: Progress | bool = False,
     ) -> Self:
         """Embed a graph.
@@ -208,9 +207,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         start : float64 array of shape (N, d + 1), optional
             Points to start from, such as those of an earlier fit; close to the origin if not given.
             ``training_["start"]`` is their digest; a model that is published cannot be verified then.
-        client : distributed.Client, optional
-            A Dask cluster that trains the buckets, over files in `scratch`, with the same bits (extra
-            ``distributed``); `scheduler` is not asked then. A training by batches takes this process.
         on_progress : callable or bool
             Called with the stages "walks" and "train"; True draws bars.
 
@@ -235,7 +231,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         """
         self.check_parameters()
         graph = as_graph(X, attributes, text=text)
-        super().fit(graph, start=start, client=client, on_progress=as_progress(on_progress))
+        super().fit(graph, start=start, on_progress=as_progress(on_progress))
         return self._of(graph)
 
     def save(self, path: str | Path) -> None:
@@ -476,7 +472,6 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         max_degree: int | None = None,
         min_probability: float = 0.0,
         rules: bool = True,
-        client: Client | None = None,
         on_progress: Progress | bool = False,
     ) -> PredictedLinks:
         """Return the likeliest links of the graph that was embedded; see `predict_links`.
@@ -486,8 +481,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         score : {"combined", "distance"}
             What ranks them: `link_score_`, which also gives probabilities, or the distance alone. If the
             graph has too few edges to fit a score, the distance does, and a warning says so.
-        k, top, patterns, min_degree, max_degree, min_probability, rules, client, on_progress
-            As for `predict_links`, whose `scratch` is that of the estimator; True draws bars.
+        k, top, patterns, min_degree, max_degree, min_probability, rules, on_progress
+            As for `predict_links`; the workers of `scheduler` search, if there is one. True draws bars.
 
         Returns
         -------
@@ -514,22 +509,23 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             raise ValueError("links ranked by distance have no probability: leave min_probability out")
         progress = as_progress(on_progress)
         fitted = self._score_or_none(progress) if score == "combined" else None
-        return predict_links(
-            self,
-            self.graph_,
-            k,
-            top=top,
-            patterns=patterns,
-            min_degree=min_degree,
-            max_degree=max_degree,
-            min_probability=min_probability,
-            rules=rules,
-            score=fitted,
-            n_threads=self.n_threads,
-            client=client,
-            scratch=self.scratch,
-            on_progress=progress,
-        )
+        with nullcontext() if self.scheduler is None else connected(self.scheduler) as client:
+            return predict_links(
+                self,
+                self.graph_,
+                k,
+                top=top,
+                patterns=patterns,
+                min_degree=min_degree,
+                max_degree=max_degree,
+                min_probability=min_probability,
+                rules=rules,
+                score=fitted,
+                n_threads=self.n_threads,
+                client=client,
+                scratch=self.scratch,
+                on_progress=progress,
+            )
 
     def score_pairs(self, pairs: Any, type: str | None = None, *, return_log_odds: bool = False) -> Any:
         """Return how likely links between given nodes are.

@@ -74,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with connect() as db:
             graph = db.project(chosen.label, chosen.relationship, key=chosen.key, scratch=chosen.folder)
             client.wait_for_workers(1)
-            model = HEAT(random_state=0, scratch=chosen.folder).fit(graph, client=client)
+            model = HEAT(random_state=0, scratch=chosen.folder, scheduler=client.scheduler.address)
+            model.fit(graph)
             db.publish(graph, model)
     return 0
 

@@ -28,13 +28,10 @@ from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.training import make_tasks, parts_of, start_points, train, train_tasks
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.embedding.walks import Walks, make_walks
-from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
 
 if TYPE_CHECKING:
-    from distributed import Client
-
     from heat_neo4j.embedding.cluster import BucketCluster
 
 OF_THE_MACHINE = ("n_threads", "scratch", "scheduler")
@@ -107,7 +104,6 @@ class Embedder(BaseEstimator):
         y: None = None,
         *,
         start: NDArray[np.float64] | None = None,
-        client: "Client | None" = None,
         on_progress: Progress = no_progress,
     ) -> Self:
         """Embed `graph`; the other parameters, and the errors, are those of `heat_neo4j.HEAT.fit`."""
@@ -121,11 +117,9 @@ class Embedder(BaseEstimator):
             if start.shape != shape:
                 raise ValueError(f"start must have shape {shape}, got {start.shape}")
             check_points(start)
-        if client is not None and self.scratch is None:
-            raise ConfigError("training on a cluster needs scratch: a folder that all workers share")
         self.seed_ = draw_seed(self.random_state)
         with WorkerThreads(threads) as team, self._folder(graph, schedule, start) as folder:
-            trained, self.training_ = self._train(graph, schedule, team, start, folder, client, on_progress)
+            trained, self.training_ = self._train(graph, schedule, team, start, folder, on_progress)
         if start is not None:
             self.training_["start"] = blake2b(np.ascontiguousarray(start).data, digest_size=16).hexdigest()
         # What training held is free by now, so that the peak is not that and this.
@@ -157,7 +151,6 @@ class Embedder(BaseEstimator):
         team: WorkerThreads,
         start: NDArray[np.float64] | None,
         folder: TrainingFolder | None,
-        client: "Client | None",
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
         """Walk, collect pairs and train; return what is trained, and facts about it."""
@@ -165,7 +158,7 @@ class Embedder(BaseEstimator):
         if make_ready(on_progress, by_buckets=self._parts(graph, schedule) > 1):
             clock.stop("compile")
         if folder is not None:
-            given = (graph, schedule, team, start, folder, client, clock, on_progress)
+            given = (graph, schedule, team, start, folder, clock, on_progress)
             trained, facts = folder.recovering(lambda: self._train_over_files(*given))
         else:
             keys = make_keys(self.seed_)
@@ -209,7 +202,6 @@ class Embedder(BaseEstimator):
         team: WorkerThreads,
         start: NDArray[np.float64] | None,
         folder: TrainingFolder,
-        client: "Client | None",
         clock: "_Clock",
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
@@ -217,7 +209,7 @@ class Embedder(BaseEstimator):
         store = folder.store
         self.seed_ = folder.seed(self.seed_)
         resumed = store.has("tasks")
-        with self._cluster(folder, client) as cluster:
+        with self._cluster(folder) as cluster:
             if not resumed:
                 keys = make_keys(self.seed_)
                 drawn, facts = self._walks(graph, keys, team)
@@ -287,15 +279,15 @@ class Embedder(BaseEstimator):
         return pairs
 
     @contextmanager
-    def _cluster(self, folder: TrainingFolder, client: "Client | None") -> "Iterator[BucketCluster | None]":
+    def _cluster(self, folder: TrainingFolder) -> "Iterator[BucketCluster | None]":
         """Yield the workers of the cluster that is to train, if there is one."""
-        if client is None and self.scheduler is None:
+        if self.scheduler is None:
             yield None
             return
         from heat_neo4j.embedding.cluster import BucketCluster
 
-        with connected(str(self.scheduler)) if client is None else nullcontext(client) as ours:
-            workers = BucketCluster(ours, folder.store.folder, self.seed_)
+        with connected(self.scheduler) as client:
+            workers = BucketCluster(client, folder.store.folder, self.seed_)
             try:
                 yield workers
             finally:

@@ -52,7 +52,7 @@ def timed(graph: Graph, folder: Path, walks: int) -> bool:
     print(f"threads  {alone:7.1f} s  {bits(threads)}  {threads.training_['seconds']}", flush=True)
     with scheduler(folder) as (_, file), worker(file), worker(file), connected(file, 2) as client:
         began = time.perf_counter()
-        model = HEAT(**options, scratch=folder / "scratch").fit(graph, client=client)
+        model = HEAT(**options, scratch=folder / "scratch", scheduler=client.scheduler.address).fit(graph)
         ratio = (time.perf_counter() - began) / alone
     print(f"cluster  {ratio * alone:7.1f} s  {bits(model)}  {model.training_['seconds']}")
     print(f"{ratio:.2f} times the time of threads (bar: {MOST})", flush=True)
@@ -70,7 +70,7 @@ def killed(graph: Graph, folder: Path, walks: int, kills: int) -> bool:
             for _ in range(n_workers):
                 stack.enter_context(worker(file))
             client = stack.enter_context(connected(file, n_workers))
-            model = HEAT(**options, scratch=scratch).fit(graph, client=client)
+            model = HEAT(**options, scratch=scratch, scheduler=client.scheduler.address).fit(graph)
         reached &= bits(model) == expected
         print(f"{n_workers} workers: {bits(model)}", flush=True)
     reached &= _workers_die(graph, folder, options, kills, expected)
@@ -98,7 +98,7 @@ def _workers_die(graph: Graph, folder: Path, options: dict[str, Any], kills: int
 
             killer = Thread(target=kill)
             killer.start()
-            model = HEAT(**options, scratch=folder / "scratch").fit(graph, client=client)
+            model = HEAT(**options, scratch=folder / "scratch", scheduler=client.scheduler.address).fit(graph)
             over.set()
             killer.join()
         same &= bits(model) == expected
@@ -115,11 +115,13 @@ def _scheduler_dies(graph: Graph, folder: Path, options: dict[str, Any], expecte
                 running.kill()
 
         try:
-            HEAT(**options, scratch=folder / "scratch").fit(graph, client=client, on_progress=kill)
+            HEAT(**options, scratch=folder / "scratch", scheduler=client.scheduler.address).fit(
+                graph, on_progress=kill
+            )
         except ConnectionFailed as error:
             print(f"scheduler killed: {error}", flush=True)
     with scheduler(folder) as (_, file), worker(file), connected(file, 1) as client:
-        model = HEAT(**options, scratch=folder / "scratch").fit(graph, client=client)
+        model = HEAT(**options, scratch=folder / "scratch", scheduler=client.scheduler.address).fit(graph)
     print(f"resumed: {model.training_['resumed']}, {bits(model)}", flush=True)
     return bits(model) == expected and bool(model.training_["resumed"])
 

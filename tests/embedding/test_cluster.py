@@ -20,12 +20,14 @@ def test_the_same_bits_on_two_workers_of_which_one_is_killed_and_one_joins(graph
     scratch = folders(tmp_path)
     with scheduler(tmp_path) as (_, file), worker(file), worker(file) as doomed, connected(file, 2) as client:
         Timer(1.0, doomed.kill).start()
-        model = HEAT(**OPTIONS, scratch=scratch).fit(graph, client=client)
+        model = HEAT(**OPTIONS, scratch=scratch, scheduler=client.scheduler.address).fit(graph)
         assert_same(model, in_memory)
         assert sum(model.training_["workers"].values()) > 50
         assert list(scratch.iterdir()) == []
         other = {**OPTIONS, "random_state": None}  # so that folders have one name
-        drawn = [HEAT(**other, scratch=scratch).fit(graph, client=client) for _ in range(2)]
+        drawn = [
+            HEAT(**other, scratch=scratch, scheduler=client.scheduler.address).fit(graph) for _ in range(2)
+        ]
         for each in drawn:
             assert_same(each, HEAT(**{**other, "random_state": each.seed_}).fit(graph))
         with worker(file):
@@ -46,18 +48,16 @@ def test_a_scheduler_that_is_lost_is_said_and_the_training_goes_on_with_another(
                 running.kill()
 
         with pytest.raises(ConnectionFailed, match="the Dask scheduler was lost: start it, and repeat"):
-            HEAT(**OPTIONS, scratch=scratch).fit(graph, client=client, on_progress=kill)
+            HEAT(**OPTIONS, scratch=scratch, scheduler=client.scheduler.address).fit(graph, on_progress=kill)
     assert any(scratch.iterdir())
     with scheduler(tmp_path) as (_, file), worker(file), connected(file, 1) as client:
-        model = HEAT(**OPTIONS, scratch=scratch).fit(graph, client=client)
+        model = HEAT(**OPTIONS, scratch=scratch, scheduler=client.scheduler.address).fit(graph)
     assert model.training_["resumed"]
     assert_same(model, in_memory)
     assert list(scratch.iterdir()) == []
 
 
 def test_a_cluster_needs_a_folder_and_an_address_that_answers(graph, tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match="needs scratch: a folder that all workers share"):
-        HEAT(**OPTIONS).fit(graph, client=object())
     with pytest.raises(ValueError, match="scheduler needs scratch"):
         HEAT(**OPTIONS, scheduler="tcp://127.0.0.1:9").fit(graph)
     monkeypatch.setattr("heat_neo4j._utils.cluster._CONNECT", "1s")

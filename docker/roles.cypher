@@ -19,10 +19,10 @@ GRANT ROLE heat TO heat;
 GRANT ACCESS ON DATABASE neo4j TO heat;
 GRANT MATCH {*} ON GRAPH neo4j TO heat;
 
-// Its own nodes: the address of what is published, the records of runs, and requests to `heat serve`.
-GRANT CREATE ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun, HeatRequest TO heat;
-GRANT DELETE ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun, HeatRequest TO heat;
-GRANT SET PROPERTY {*} ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun, HeatRequest TO heat;
+// Its own nodes: the address of what is published, and the records of runs.
+GRANT CREATE ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun TO heat;
+GRANT DELETE ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun TO heat;
+GRANT SET PROPERTY {*} ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun TO heat;
 
 // Its own relationships. No other may be made, changed or deleted.
 GRANT CREATE ON GRAPH neo4j RELATIONSHIPS

@@ -11,7 +11,7 @@ MATCH (model:HeatModel {name: $model})
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (h:HeatRun {runId: m.run})
-MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatVersion AND NOT n:HeatRun AND NOT n:HeatRequest
+MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatVersion AND NOT n:HeatRun
 UNWIND CASE WHEN size(labels(n)) = 0 THEN [''] ELSE labels(n) END AS label
 WITH label, n.`name` AS name, coalesce(coalesce(n[m.stagedRun], n[m.runProperty]) = m.space, false) AS embedded
 WHERE size(h.labels) = 0 OR label IN h.labels

@@ -201,7 +201,7 @@ def group_pairs(
 @njit(cache=True, error_model="numpy")
 def _propose(
     positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any, row: int
-) -> None:  # fmt: skip
+) -> None:
     """Make a few draws for each of positions [begin, end), at places from `row` on.
 
     The words of D that tell which of them suit are fetched meanwhile.

@@ -132,7 +132,7 @@ def record_walks(
 @njit(cache=True, nogil=True)
 def open_weights(
     pairs: Any, weights: Any, nodes: Any, counts: Any, totals: Any, shared: Any, thread: int, n_threads: int
-) -> None:  # fmt: skip
+) -> None:
     """Count, for some nodes, the nodes of positive weight outside their contexts, and add up their weight.
 
     Run by a team; `counts` and `totals`, arrays as long as `nodes`, receive them.

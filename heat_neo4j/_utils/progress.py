@@ -23,33 +23,6 @@ def prefixed(on_progress: Progress, prefix: str) -> Progress:
     return lambda stage, done, total: on_progress(prefix + stage, done, total)
 
 
-class Overall:
-    """The share of a whole job that is done, 0 to 1; it never falls.
-
-    The stages to come are unknown, so each takes a share of what is left when it begins: half for stages that
-    mostly take long, a tenth for others.
-    """
-
-    _LONG = frozenset(("choose", "links", "place", "train"))
-
-    def __init__(self) -> None:
-        self.share = 0.0
-        self._stage: str | None = None
-        self._done = 0
-        self._begin = self._end = 0.0
-
-    def __call__(self, stage: str, done: int, total: int) -> float:
-        """Count the progress of a stage, as a `Progress` callback; return the share of the whole job."""
-        if stage != self._stage or done < self._done:
-            kind = stage.rpartition(": ")[2].partition(" ")[0]
-            self._begin = self.share
-            self._end = self.share + (1.0 - self.share) * (0.5 if kind in self._LONG else 0.1)
-        self._stage, self._done = stage, done
-        fraction = min(max(done / total, 0.0), 1.0) if total > 0 else 1.0
-        self.share = max(self.share, min(self._begin + (self._end - self._begin) * fraction, 1.0))
-        return self.share
-
-
 class ProgressBars:
     """A callback that draws a bar of each stage, in a terminal or a notebook; `options` are those of tqdm."""
 

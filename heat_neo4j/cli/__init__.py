@@ -11,7 +11,7 @@ COMMANDS = {
     "estimate": "Say what a run would need: memory, time, bytes written.",
     "embed": "Read a graph, embed it, write coordinates and predicted links.",
     "refresh": "Bring a model up to date, with no more work than that needs.",
-    "serve": "Keep a model fresh: by a schedule, and by request.",
+    "serve": "Keep a model fresh by a schedule.",
     "rollback": "Publish the version before the published one again.",
     "prune": "Remove what no reader needs: what dead runs left, old records.",
     "links": "Predict links from the published embedding and write them.",

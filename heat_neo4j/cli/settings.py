@@ -195,9 +195,7 @@ SETTINGS = (
     Setting("serve.every", Duration(), "common", metavar="TIME",
             help="Refresh now, and so often: 90s, 15m, 2h, 1d."),
     Setting("serve.cron", _TEXT, "common", metavar="EXPRESSION",
-            help="Refresh by a cron expression of five fields, in local time (TZ).  "
-            "[default: by request only]"),
-    _number("serve.poll_seconds", _ABOVE_0, "file", "How often to look for requests.", 5.0),
+            help="Refresh by a cron expression of five fields, in local time (TZ)."),
     Setting("serve.give_up_after", Duration(), "file", "How long to wait for a server that is away.", "1d"),
     Setting("serve.health_file", _FILE, "common", metavar="FILE",
             help="Write a sign of life there every few seconds."),

@@ -21,7 +21,7 @@ from heat_neo4j.database.versions import checked, is_run_id, runs_of
 from heat_neo4j.errors import ProjectionError
 
 EMBEDDING, LINKS = "embedding", "links"
-LABELS = ("HeatRun", "HeatModel", "HeatVersion", "HeatRequest")
+LABELS = ("HeatRun", "HeatModel", "HeatVersion")
 """What is never part of a graph that is read without naming labels."""
 TYPES = ("HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
 """Relationships between nodes of these."""

@@ -25,7 +25,6 @@ from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.publication import rollback, version_before, write_lease
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, count_needless, prune
-from heat_neo4j.database.publish.requests import RequestQueue
 from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.published_nodes import NodeLink, find_node, read_node_links, read_scope
 from heat_neo4j.database.query_files import LibraryQuery, load_query
@@ -710,9 +709,9 @@ class Neo4jStore:
         """
         return write_lease(self._connection, model, seconds)
 
-    def requests(self, model: str = "heat") -> RequestQueue:
-        """Return the queue of the requests for a model; see `RequestQueue`."""
-        return RequestQueue(self._connection, model)
+    def check_reachable(self) -> None:
+        """Raise a `ConnectionFailed` at once if the server does not answer."""
+        self._connection.read_once("RETURN 1", doing="asking whether the server answers")
 
     def clear(
         self,

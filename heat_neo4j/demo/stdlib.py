@@ -129,6 +129,8 @@ class ImportGraph:
     # How many names the one imports from the other, over all its import statements.
     weight: NDArray[np.float64]
     version: str  # of the Python whose library it is
+    time: None = None
+    times_are_dates: bool = False
 
     def properties(self, row: int) -> Mapping[str, Any]:
         """Return the properties of the module in a row."""

@@ -1,4 +1,4 @@
-"""`Worker`: one task at a time, by schedule and by request; its health file shows that it is alive."""
+"""`Worker`: refreshes a model by a schedule; its health file shows that it is alive."""
 
 import json
 import os
@@ -14,11 +14,9 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
-from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.database.publish.requests import Claim, RequestQueue
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import (
@@ -31,11 +29,9 @@ from heat_neo4j.errors import (
 )
 from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.job import Job
-from heat_neo4j.pipeline.plan import MODES
 from heat_neo4j.redaction import redacted
 from heat_neo4j.worker.schedule import Schedule
 
-ACTIONS = ("refresh", "rollback", "prune")
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
 NOT_REJECTED = ("published", "nothing")
 """Outcomes of a refresh that end a row of rejections."""
@@ -48,7 +44,7 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a task: what it did in a word or two, details in one line, the run made or published."""
+    """The result of a refresh: its outcome in a word, details in one line, and the run that it made."""
 
     status: str
     outcome: str
@@ -86,28 +82,13 @@ class Observer:
         """Note that the worker ends."""
 
 
-def perform(
-    store: Neo4jStore,
-    job: Job,
-    action: object,
-    mode: object,
-    *,
-    on_progress: Progress,
-    log: Callable[[str], None],
-) -> Answer:
-    """Refresh, roll back or prune; an error of the task becomes its answer.
+def perform(store: Neo4jStore, job: Job, *, on_progress: Progress, log: Callable[[str], None]) -> Answer:
+    """Refresh; an error of the task becomes its answer.
 
-    `action` and `mode` are as a user wrote them; None for "refresh" and "auto". Only `LeaseHeld` and
-    `ConnectionFailed` are raised, for the worker to try again.
+    Only `LeaseHeld` and `ConnectionFailed` are raised, for the worker to try again.
     """
-    action, mode = ACTIONS[0] if action is None else action, MODES[0] if mode is None else mode
-    for name, value, allowed in (("action", action, ACTIONS), ("mode", mode, MODES)):
-        if value not in allowed:
-            got = display_text(repr(value), 100)
-            wrong = ConfigError(f"{name} must be one of {', '.join(allowed)}, got {got}")
-            return Answer(FAILED, FAILED, str(wrong), error=wrong)
     try:
-        return _run_task(store, job, action, str(mode), on_progress, log)
+        return _refresh(store, job, on_progress, log)
     except QualityRejected as error:
         return Answer(REJECTED, REJECTED, str(error))
     except (LeaseHeld, ConnectionFailed):
@@ -125,16 +106,8 @@ def perform(
     raise lost  # here, where no error is handled: its own cause stays, and no circle is made
 
 
-def _run_task(
-    store: Neo4jStore, job: Job, action: object, mode: str, on_progress: Progress, log: Callable[[str], None]
-) -> Answer:
-    if action == "rollback":
-        run_id, _ = store.rollback(job.names.model)
-        return Answer(DONE, "rolled back", f"run {run_id} is published again", run_id)
-    if action == "prune":
-        count = store.prune(job.names.model, records=job.records, on_progress=on_progress)
-        return Answer(DONE, "pruned", f"{count} records of earlier runs removed")
-    report = refresh(store, job, mode=mode, on_progress=on_progress, log=log)
+def _refresh(store: Neo4jStore, job: Job, on_progress: Progress, log: Callable[[str], None]) -> Answer:
+    report = refresh(store, job, on_progress=on_progress, log=log)
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:
@@ -178,18 +151,18 @@ class HealthFile:
 
 
 class Worker:
-    """Keeps one model fresh: refreshes by a schedule, and answers the requests of users.
+    """Keeps one model fresh: refreshes it by a schedule.
 
-    The thread that calls `run` does all work, one task after the other. Requests are looked for every
-    `poll_seconds`; a server that is away is waited for, `give_up_after` seconds at most. `log` takes one line
-    for each event, a `LogLine`, and `observer` is told of all that happens.
+    The thread that calls `run` does all work. It asks every `poll_seconds` whether the server answers, and
+    waits for one that is away, `give_up_after` seconds at most. `log` takes one line for each event, a
+    `LogLine`, and `observer` is told of all that happens.
     """
 
     def __init__(
         self,
         connect: Callable[[], Neo4jStore],
         job: Job,
-        schedule: Schedule | None = None,
+        schedule: Schedule,
         *,
         poll_seconds: float = 5.0,
         give_up_after: float = _DAY,
@@ -203,7 +176,6 @@ class Worker:
         self._health, self._observer = health or HealthFile(), observer or Observer()
         self._on_progress, self._log = on_progress, log
         self._store: Neo4jStore | None = None
-        self._queue: RequestQueue | None = None
         self._due: datetime | None = None
         self._rejections = 0  # since the last refresh that was not rejected
         self._observer_error = ""  # logged last
@@ -270,22 +242,18 @@ class Worker:
         self._show("server away", message=str(error))
 
     def _turn(self) -> float:
-        """Connect if need be, do what is due, answer one request; return the seconds to wait after that."""
+        """Connect if need be, and refresh if it is due; return the seconds to wait after that."""
         if self.stopping:
             raise KeyboardInterrupt
         if self._store is None:
             self._store = self._connected()
-            self._queue = self._store.requests(self._job.names.model)
         store = self._store
-        assert self._queue is not None
-        waiting = self._queue.waiting()  # fails at once where a refresh would wait for a server that is away
+        store.check_reachable()  # fails at once where a refresh would wait for a server that is away
         self._tell(self._observer.look, store)
         if self._due is not None and self._due <= datetime.now().astimezone():
             self._refresh(store)
-        claim = self._queue.claim(waiting)
-        answered = claim is not None and self._answer(store, claim)
-        self._tell(self._observer.look, store)
-        return 0.0 if answered else self._poll_seconds
+            self._tell(self._observer.look, store)
+        return self._poll_seconds
 
     def _connected(self) -> Neo4jStore:
         """Connect; a ProjectionError if the model is not published, which no waiting can cure."""
@@ -296,8 +264,7 @@ class Worker:
         except BaseException:
             store.close()
             raise
-        if self._schedule is not None:
-            self._due = self._schedule.first(datetime.now().astimezone())
+        self._due = self._schedule.first(datetime.now().astimezone())
         told = f"at work for model {model!r} in database {store.server.database!r}"
         self._log(LogLine(told, event="started"))
         self._show_waiting()
@@ -305,9 +272,9 @@ class Worker:
 
     def _refresh(self, store: Neo4jStore) -> None:
         """Refresh by the schedule; if the server is lost, the refresh stays due."""
-        assert self._schedule is not None
         try:
-            self._finished(self._perform(store, None, None, self._progress))
+            self._show("working")
+            self._finished(perform(store, self._job, on_progress=self._progress, log=self._log))
             self._due = self._schedule.after(datetime.now().astimezone())
         except LeaseHeld as error:
             self._log(LogLine(f"skipped: {error}", event="skipped"))
@@ -316,36 +283,6 @@ class Worker:
             lease_end = now + timedelta(seconds=self._job.lease_seconds)  # its holder may have died
             self._due = min(self._schedule.after(now), lease_end)
         self._show_waiting()
-
-    def _answer(self, store: Neo4jStore, claim: Claim) -> bool:
-        """Perform a request and answer it; return False if it has to wait."""
-
-        def on_progress(stage: str, done: int, total: int) -> None:
-            claim.progress(stage, done, total)
-            self._progress(stage, done, total)
-
-        told = f"request: {claim.action or 'refresh'} {claim.mode or ''}".rstrip()
-        self._log(LogLine(told, event="request"))
-        try:
-            with claim:
-                answer = self._perform(store, claim.action, claim.mode, on_progress)
-        except LeaseHeld as error:
-            claim.give_back(str(error))
-            self._tell(self._observer.skipped)
-            self._show_waiting()
-            return False
-        except KeyboardInterrupt:
-            claim.give_back("its worker was stopped")
-            raise
-        if not claim.answer(answer.status, answer.outcome, answer.message, answer.run):
-            told = "the request was deleted, or taken over while this process was held up"
-            self._log(LogLine(told, event="request_lost", level="warning"))
-        self._finished(answer)
-        return True
-
-    def _perform(self, store: Neo4jStore, action: object, mode: object, on_progress: Progress) -> Answer:
-        self._show("working")
-        return perform(store, self._job, action, mode, on_progress=on_progress, log=self._log)
 
     def _finished(self, answer: Answer) -> None:
         result = answer.outcome if answer.run is None else f"{answer.outcome}, run {answer.run}"

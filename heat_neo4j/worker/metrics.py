@@ -25,7 +25,7 @@ from heat_neo4j.worker.loop import NOT_REJECTED, Answer, Observer
 ADDRESS = "127.0.0.1"
 """The only address that answers: metrics have no password."""
 STATES = ("waiting", "working", "server away")
-OUTCOMES = ("published", "nothing", "rejected", "rolled back", "pruned", "failed", "skipped")
+OUTCOMES = ("published", "nothing", "rejected", "failed", "skipped")
 """What comes of a task; a skipped one found the lease of the model taken, and is tried again."""
 
 _PUBLISHED, _REJECTED = "published", "rejected"

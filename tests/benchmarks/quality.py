@@ -80,6 +80,8 @@ class Loadable:
 
     graph: Graph
     with_features: bool
+    time: None = None
+    times_are_dates: bool = False
 
     @property
     def keys(self) -> Sequence[int]:

@@ -1,11 +1,11 @@
-"""One worker, asked in Cypher to refresh a small graph that changes, again and again.
+"""One worker that refreshes a small graph, which changes again and again.
 
 ::
 
     python -m tests.benchmarks.soak [--refreshes 200] [--version 5.26]
 
 ``heat serve`` runs in a process of its own. Every time a node is added with its relationships or one of those
-is deleted; some weights change now and then, and now and then a full run is asked for. Printed are the
+is deleted; some weights change now and then. Printed are the
 worker's resident memory (the median over ten refreshes), its connections to the server and transactions
 there, indexes and nodes of ours, near the beginning and at the end. The exit code is 1 if memory has grown by
 more than 5 %, if anything else has grown but the records of runs, of which the worker keeps 100 of earlier
@@ -30,14 +30,13 @@ from tests.benchmarks.live import own_server
 from tests.conftest import LiveServer
 from tests.support.live_graph import Cypher, open_cypher
 from tests.support.refresh_checks import assert_nothing_else
-from tests.support.refresh_toy import MODEL, OPTIONS, Papers
+from tests.support.refresh_toy import OPTIONS, Papers
 
 __all__ = ["main"]
 
 FEW = 10  # refreshes over which a median is taken
 LOOKS = 5
-ASK = "CREATE (q:HeatRequest {model: $model, mode: $mode}) RETURN elementId(q) AS id"
-READ = "MATCH (q:HeatRequest) WHERE elementId(q) = $id RETURN properties(q) AS q"
+DECISION = "MATCH (r:HeatRun {runId: $run}) RETURN r.decision AS decision"
 COUNTS = {
     "transactions": "SHOW TRANSACTIONS YIELD metaData WHERE metaData.app STARTS WITH 'heat_neo4j' "
     "RETURN count(*) AS n",
@@ -50,29 +49,22 @@ COUNTS = {
 }
 
 
-def change(papers: Papers, number: int, added: list[int]) -> str:
-    """Change the graph a little; return the mode to ask for."""
-    if number % 25 == 24:
-        return "full"
+def change(papers: Papers, number: int, added: list[int]) -> None:
+    """Change the graph a little."""
     if number % 10 == 9:
         papers.rewire()
     elif len(added) < 5:
         added.append(papers.add(group=number % 4))
     else:
         papers.delete(added.pop(0))
-    return "auto"
 
 
-def answered(cypher: Cypher, mode: str, worker: psutil.Process) -> str:
-    """Ask for a refresh; return what was done."""
-    ident = cypher(ASK, model=MODEL, mode=mode)[0]["id"]
-    while True:
-        found = cypher(READ, id=ident)[0]["q"]
-        if found.get("status") in ("done", "rejected", "failed"):
-            assert found["status"] == "done", found["message"]
-            return str(found["message"]).partition(":")[0]
+def refreshed(cypher: Cypher, papers: Papers, before: str, worker: psutil.Process) -> str:
+    """Wait for the next version; return how it was made."""
+    while (run := papers.published()["run"]) == before:
         assert worker.status() != psutil.STATUS_ZOMBIE, "the worker died"
         time.sleep(0.02)
+    return str(cypher(DECISION, run=run)[0]["decision"])
 
 
 def counts(cypher: Cypher) -> dict[str, int]:
@@ -88,7 +80,7 @@ def counts(cypher: Cypher) -> dict[str, int]:
 def soak(server: LiveServer, refreshes: int) -> bool:
     """Ask for so many refreshes, print what grew; return whether every bar is reached."""
     environment = {**os.environ, **server.environment}
-    command = [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS]
+    command = [sys.executable, "-m", "heat_neo4j", "serve", "--every", "1s", *OPTIONS]
     done: Counter[str] = Counter()
     memory, added = [], list[int]()
     with (
@@ -98,8 +90,9 @@ def soak(server: LiveServer, refreshes: int) -> bool:
         papers, worker = Papers(cypher), psutil.Process(process.pid)
         early: dict[str, int] = {}
         for number in range(refreshes):
-            mode = change(papers, number, added)
-            done[answered(cypher, mode, worker)] += 1
+            before = papers.published()["run"]
+            change(papers, number, added)
+            done[refreshed(cypher, papers, before, worker)] += 1
             memory.append(worker.memory_info().rss / 2**20)
             if number == 2 * FEW - 1:
                 early = counts(cypher)

@@ -12,7 +12,7 @@ from heat_neo4j._utils.threads import available_processors
 from heat_neo4j.cli import heat, installation
 from heat_neo4j.cli.commands.doctor import _lines_there
 from heat_neo4j.database.connection import ServerInfo
-from heat_neo4j.database.publish.inspection import ModelState, ServerReport, WaitingRequests
+from heat_neo4j.database.publish.inspection import ModelState, ServerReport
 from heat_neo4j.database.read.rights import Rights
 from heat_neo4j.embedding.compiling import CompiledCode
 from tests.support.commands import invoker
@@ -151,8 +151,7 @@ def test_a_report_on_a_server_in_lines():
         ModelState("new", None, None, 0, 0, (), 0),
     )
     rights = Rights(read=True, write=None, index=False, denied=("read",))
-    requests = (WaitingRequests("films", 1, 0, None, True),)
-    report = ServerReport(server, "read-write", rights, True, ("GDS 2.13.9", "APOC"), models, requests)
+    report = ServerReport(server, "read-write", rights, True, ("GDS 2.13.9", "APOC"), models)
     assert [*_lines_there(report)] == [
         ("Server", "Neo4j 2026.08.0 enterprise at there:7687"),
         ("Database", "films, read-write"),
@@ -166,10 +165,6 @@ def test_a_report_on_a_server_in_lines():
         ),
         ("", "plain: coordinates of 1 node by run r3, no vector index"),
         ("", "new: nothing"),
-        (
-            "Requests",
-            "1 request for model 'films', waiting: start `heat serve --model films`, unless it runs",
-        ),
     ]
 
 

@@ -77,7 +77,7 @@ def test_an_option_a_variable_or_heat_toml_asks_for_it(name, way, folder):
 
 def test_a_server_that_is_away_is_told_without_the_password(folder):
     (folder / "heat.toml").write_text("[serve]\ngive_up_after = '0.2s'\n[write]\nmodel = 'papers'\n")
-    ended = ask("serve", *NOWHERE, "--log-json")
+    ended = ask("serve", "--every", "1h", *NOWHERE, "--log-json")
     assert ended.exit_code == 3
     *waiting, last = objects(ended.stderr)
     assert {each["event"] for each in waiting} == {"server_away"}

@@ -27,7 +27,6 @@ class Answering:
             "database_access": [ONLINE],
             "procedures": [{"names": PROCEDURES}],
             "functions": [{"names": ["vector.similarity.euclidean"]}],
-            "requests_waiting": [],
         }
         answers = {f"read/{name}": rows for name, rows in {**usual, **answers}.items()}
         answers["gds/version"] = [{"version": "2.13.9"}]
@@ -226,37 +225,6 @@ def test_models_are_told_with_what_is_wrong_with_them(book, monkeypatch):
     assert report.problems == gone.problems
 
 
-@pytest.mark.parametrize(
-    ("row", "line"),
-    [
-        (
-            {},
-            "2 requests for model 'm', waiting since 2026-11-27T04:10:00Z: start `heat serve --model",
-        ),
-        (
-            {"waiting": 1, "since": None},
-            "1 request for model 'm', waiting: start `heat serve --model m`, unless it runs",
-        ),
-        ({"isKnown": False}, "there is no such model: run `heat embed --model m` first"),
-        (
-            {"model": None, "isKnown": False},
-            "for a model that is no text, waiting since 2026-11-27T04:10:00Z: any worker",
-        ),
-        ({"model": "a\u202e\nb" * 60}, "for model 'a\\u202e ba\\u202e b"),
-    ],
-)
-@pytest.mark.parametrize("late", [0, 1])
-def test_requests_that_no_worker_takes_are_listed_and_late_ones_are_a_problem(row, line, late):
-    usual = {"model": "m", "waiting": 2, "late": late, "since": "2026-11-27T04:10:00Z", "isKnown": True}
-    report = inspect_server(Answering(requests_waiting=[{**usual, **row}]))
-    (waiting,) = report.requests
-    assert line in str(waiting)
-    assert str(waiting).isprintable()
-    assert len(str(waiting)) < 400
-    assert report.problems == (str(waiting),) * late
-    assert report.to_dict()["requests"][0]["late"] == late
-
-
 RUN = "20260801T060000Z-5f3a9c1e7b24"
 BOOKKEEPING = """
 CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
@@ -266,21 +234,7 @@ CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
   (:HeatRun {model: 'inspected', runId: $run, parts: ['embedding'], stored: ['embedding'], status: 'complete',
     nodesWritten: 30, createdBy: 'heat_neo4j'}),
   (:HeatModel {name: 'busy', createdBy: 'heat_neo4j', leaseUntil: datetime() + duration('PT1H')})
-WITH datetime() - duration('PT11M') AS before
-UNWIND [
-  {model: 'inspected', requestedAt: before}, {model: 'inspected', requestedAt: datetime()},
-  {model: 'inspected'}, {model: 'inspected', requestedAt: 'before', status: 3},
-  {model: 'inspected', status: 'done', requestedAt: before},
-  {model: 'inspected', status: 'running', claimedUntil: before},
-  {model: 'inspected', status: 'running', claimedUntil: datetime() + duration('PT1H')},
-  {model: 'busy', requestedAt: before}, {model: 'gone', requestedAt: localdatetime()},
-  {model: true, requestedAt: datetime('0001-01-01T00:00:01Z')}
-] AS request
-CREATE (q:HeatRequest) SET q = request
 """
-WAITING = [
-    ("inspected", 5, 2, True), (None, 1, 1, False), ("busy", 1, 0, True), ("gone", 1, 0, False),
-]  # fmt: skip
 
 
 @pytest.mark.live
@@ -293,13 +247,9 @@ def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
         assert snapshot(cypher) == before
     finally:
         cypher(
-            "MATCH (n) WHERE n:HeatModel AND n.name IN ['inspected', 'busy'] OR n.model = 'inspected' "
-            "OR n:HeatRequest DELETE n"
+            "MATCH (n) WHERE n.model = 'inspected' OR n:HeatModel AND n.name IN ['inspected', 'busy'] "
+            "DELETE n"
         )
-    assert [(each.model, each.waiting, each.late, each.is_known) for each in report.requests] == WAITING
-    assert report.requests[1].since == "0001-01-01T00:00:00Z"
-    assert [problem.partition(",")[0] for problem in report.problems] == [
-        "5 requests for model 'inspected'", "1 request for a model that is no text"
-    ]  # fmt: skip
+    assert report.problems == ()
     assert (report.access, report.vector_index) == ("read-write", True)
     assert ModelState("inspected", RUN, None, 30, 0, (), 0) in report.models

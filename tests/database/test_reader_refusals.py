@@ -239,7 +239,7 @@ BAD = {
 @pytest.mark.parametrize(
     ("asked", "offered", "not_offered"),
     [
-        ({"labels": ["Xyzzy"]}, set(), {"HeatModel", "HeatRun", "HeatVersion", "HeatRequest"}),
+        ({"labels": ["Xyzzy"]}, set(), {"HeatModel", "HeatRun", "HeatVersion"}),
         ({"relationships": ["Xyzzy"]}, set(), {"HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED"}),
         ({"attributes": ["xyzzy"]}, {"key", "w", "x"}, {"createdBy", "token", "weight", "ours1", "ours2"}),
         ({"weight": "xyzzy"}, {"weight"}, {"number", "x", "rank"}),
@@ -255,7 +255,7 @@ def test_names_of_our_bookkeeping_are_not_offered(store, cypher, monkeypatch, as
     cypher(
         f"CREATE (a:HeatModel:{OTHER} {ours})-[:HEAT_PUBLISHED]->(b:HeatRun:{OTHER} {ours}) "
         f"CREATE (b)-[:HEAT_PREVIOUS]->(b)-[:HEAT_WRITE_LOCK {{number: 1}}]->(b) "
-        f"CREATE (:HeatVersion:{OTHER} {ours}), (:HeatRequest:{OTHER} {ours})"
+        f"CREATE (:HeatVersion:{OTHER} {ours})"
     )
     monkeypatch.setattr("heat_neo4j.database.read.scope._NAMES_SHOWN", 10_000)
     with pytest.raises(ProjectionError, match=r"in database .*: there are ") as caught:

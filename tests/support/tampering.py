@@ -208,11 +208,6 @@ class Tampering:
         for _ in range(2):
             done = self.run("embed", *OPTIONS)
             assert done.exit_code == 0, done.output
-        cypher(
-            "CREATE (:HeatRequest {model: $m, action: 'prune', mode: 'auto'}), "
-            "(:HeatRequest {model: $m, action: 'refresh', mode: 'auto', status: 'done', attempts: 1})",
-            m=MODEL,
-        )
         self._kept = self._bookkeeping()
         self._written = cypher(f"MATCH (n:{LABEL}) RETURN elementId(n) AS id, properties(n) AS all")
         self._links = self._predicted()
@@ -261,9 +256,7 @@ class Tampering:
         """Put back all that the package wrote, and the edited node with it."""
         there = {
             row["id"]
-            for row in self.cypher(
-                "MATCH (n:HeatRun|HeatModel|HeatVersion|HeatRequest) RETURN elementId(n) AS id"
-            )
+            for row in self.cypher("MATCH (n:HeatRun|HeatModel|HeatVersion) RETURN elementId(n) AS id")
         }
         if there == {row["id"] for row in self._kept["nodes"]}:
             self.cypher(
@@ -287,11 +280,11 @@ class Tampering:
 
     def remove(self) -> None:
         """Remove everything."""
-        self.cypher(f"MATCH (n:{LABEL}|HeatRun|HeatModel|HeatVersion|HeatRequest) DETACH DELETE n")
+        self.cypher(f"MATCH (n:{LABEL}|HeatRun|HeatModel|HeatVersion) DETACH DELETE n")
 
     def _bookkeeping(self) -> dict[str, list[dict[str, Any]]]:
         nodes = self.cypher(
-            "MATCH (n:HeatRun|HeatModel|HeatVersion|HeatRequest) "
+            "MATCH (n:HeatRun|HeatModel|HeatVersion) "
             "RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS all"
         )
         ties = self.cypher(
@@ -305,7 +298,7 @@ class Tampering:
 
     def _make_again(self) -> None:
         """Make the bookkeeping nodes anew, as some are gone."""
-        self.cypher("MATCH (n:HeatRun|HeatModel|HeatVersion|HeatRequest) DETACH DELETE n")
+        self.cypher("MATCH (n:HeatRun|HeatModel|HeatVersion) DETACH DELETE n")
         ids: dict[str, str] = {}
         for row in self._kept["nodes"]:
             made = self.cypher(

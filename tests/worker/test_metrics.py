@@ -6,7 +6,6 @@ import threading
 import urllib.request
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import neo4j.time
 import pytest
@@ -37,6 +36,9 @@ def run_record(run_id="r1", status="complete", **facts):
     return RunRecord(run_id, MODEL, ("embedding", "links"), status, ("embedding",), **{**known, **facts})
 
 
+SERVE = ["serve", "--every", "1h", "--uri", "bolt://127.0.0.1:1"]
+
+
 def book(*runs, model=MODEL, **version):
     node = {"name": model, "version": 3, "run": "r1", "linkRun": "r1", "publishedAt": AT, **version}
     return Bookkeeping([node], runs)
@@ -57,8 +59,8 @@ class Store:
     def published_run(self, model):
         return self.seen.published_run(model)
 
-    def requests(self, model):
-        return SimpleNamespace(waiting=list, claim=lambda waiting: None)
+    def check_reachable(self):
+        pass
 
     def close(self):
         pass
@@ -84,7 +86,7 @@ def test_what_came_of_tasks_is_counted():
     assert {key: value for key, value in before.items() if key[0] == "heat_tasks_total"} == {
         ("heat_tasks_total", outcome): 0 for outcome in OUTCOMES
     }
-    for outcome, count in (("published", 2), ("nothing", 3), ("rolled back", 1), ("pruned", 1)):
+    for outcome, count in (("published", 2), ("nothing", 3)):
         for _ in range(count):
             told.finished(Answer("done", outcome, ""))
     told.skipped()
@@ -96,7 +98,7 @@ def test_what_came_of_tasks_is_counted():
     now = read(told)
     counted = {key[1]: value for key, value in now.items() if key[0] == "heat_tasks_total"}
     assert counted == {
-        "published": 2, "nothing": 3, "rolled back": 1, "pruned": 1, "skipped": 1, "rejected": 1, "failed": 2,
+        "published": 2, "nothing": 3, "skipped": 1, "rejected": 1, "failed": 2,
     }  # fmt: skip
     failures = {key[1:]: value for key, value in now.items() if key[0] == "heat_failures_total"}
     assert failures == {
@@ -106,9 +108,7 @@ def test_what_came_of_tasks_is_counted():
     assert abs(last - datetime.now(UTC).timestamp()) < 60
 
 
-@pytest.mark.parametrize(
-    ("outcome", "in_a_row"), [("published", 0), ("nothing", 0), ("pruned", 2), ("failed", 2)]
-)
+@pytest.mark.parametrize(("outcome", "in_a_row"), [("published", 0), ("nothing", 0), ("failed", 2)])
 def test_rejections_are_counted_until_a_refresh_is_not_rejected(outcome, in_a_row):
     told = Metrics(MODEL)
     for _ in range(2):
@@ -374,24 +374,6 @@ def test_the_worker_tells_of_all_that_happens(monkeypatch, tmp_path):
     assert not path.exists()
 
 
-def test_a_request_that_meets_the_lease_of_another_is_put_off(monkeypatch):
-    def performed(*arguments, **options):
-        raise LeaseHeld("busy")
-
-    claim, returned = MagicMock(action=None, mode=None), []
-    claim.__exit__.return_value = None
-    claim.give_back.side_effect = returned.append
-    store, told = Store(), Metrics(MODEL)
-    store.requests = lambda model: SimpleNamespace(waiting=list, claim=lambda waiting: claim)
-    monkeypatch.setattr(loop, "perform", performed)
-    worker = Worker(lambda: store, JOB, observer=told)
-    monkeypatch.setattr(worker, "_wait", lambda *arguments: worker.stop())
-    worker.run()
-    now = read(told)
-    assert (now["heat_tasks_total", "skipped"], now["heat_worker_state", "waiting"]) == (1, 1)
-    assert returned == ["busy"]
-
-
 @pytest.mark.parametrize(
     "moment", [neo4j.time.DateTime(1, 1, 1), neo4j.time.DateTime(9999, 12, 31, 23, 59, 59), "now", 3]
 )
@@ -410,7 +392,8 @@ def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker(monk
             raise ZeroDivisionError("ours")
 
     waits, lines = [], []
-    worker = Worker(Store, JOB, observer=Defective(), log=lines.append)
+    never = Schedule.cron("0 0 29 2 *")
+    worker = Worker(Store, JOB, never, observer=Defective(), log=lines.append)
 
     def wait(seconds, due=None):
         waits.append(seconds)
@@ -427,14 +410,14 @@ def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker(monk
 
 
 def test_tasks_say_what_they_met(monkeypatch):
-    def answer(effect, action=None):
+    def answer(effect):
         def refresh(*arguments, **options):
             if isinstance(effect, Exception):
                 raise effect
             return effect
 
         monkeypatch.setattr(loop, "refresh", refresh)
-        return loop.perform(None, JOB, action, None, on_progress=print, log=lambda line: None)
+        return loop.perform(None, JOB, on_progress=print, log=lambda line: None)
 
     record = run_record("r2", "rejected")
     ran = SimpleNamespace(run=record)
@@ -443,7 +426,6 @@ def test_tasks_say_what_they_met(monkeypatch):
     error = WriteRefused("no")
     assert answer(error).error is error
     assert isinstance(answer(ZeroDivisionError("ours")).error, ZeroDivisionError)
-    assert isinstance(answer(None, "delete").error, ConfigError)
 
 
 # --- the command ------------------------------------------------------------------------------------------
@@ -454,7 +436,9 @@ def test_without_the_extra_the_worker_ends_with_one_line(line, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(metrics, "find_spec", lambda name: None)
     (tmp_path / "heat.toml").write_text(f"[serve]\n{line}\n")
-    ended = CliRunner().invoke(heat, ["serve", "--uri", "bolt://127.0.0.1:1"], env={"NEO4J_PASSWORD": "x"})
+    ended = CliRunner().invoke(
+        heat, ["serve", "--every", "1h", "--uri", "bolt://127.0.0.1:1"], env={"NEO4J_PASSWORD": "x"}
+    )
     assert ended.exit_code == 2
     assert ended.stderr == "heat: metrics need the extra 'metrics': pip install 'heat-neo4j[metrics]'\n"
 
@@ -470,7 +454,9 @@ def test_without_the_extra_the_worker_ends_with_one_line(line, tmp_path, monkeyp
 def test_settings_that_cannot_be_are_told_before_neo4j_is_asked(line, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "heat.toml").write_text(f"[serve]\n{line}\n")
-    ended = CliRunner().invoke(heat, ["serve", "--uri", "bolt://127.0.0.1:1"], env={"NEO4J_PASSWORD": "x"})
+    ended = CliRunner().invoke(
+        heat, ["serve", "--every", "1h", "--uri", "bolt://127.0.0.1:1"], env={"NEO4J_PASSWORD": "x"}
+    )
     assert ended.exit_code == 2
     assert told in ended.stderr
     assert ended.stderr.count("\n") == 1

@@ -20,6 +20,7 @@ from heat_neo4j.worker import loop
 from heat_neo4j.worker.loop import HealthFile, Worker
 from heat_neo4j.worker.schedule import Schedule
 
+NEVER = Schedule.cron("0 0 29 2 *")
 JOB = SimpleNamespace(names=SimpleNamespace(model="m"), records=3, lease_seconds=30.0)
 
 
@@ -86,61 +87,42 @@ def test_a_health_file_that_cannot_be_written_is_refused_first_and_grows_old_lat
 # --- tasks ------------------------------------------------------------------------------------------------
 
 
-def perform(monkeypatch, effect, action=None, mode=None):
-    told, asked = [], []
+def perform(monkeypatch, effect):
+    told = []
 
-    def refresh(store, job, *, mode, on_progress, log):
-        asked.append(mode)
+    def refresh(store, job, *, on_progress, log):
         if isinstance(effect, BaseException):
             raise effect
         return effect
 
     monkeypatch.setattr(loop, "refresh", refresh)
-    answer = loop.perform(None, JOB, action, mode, on_progress=lambda *_: None, log=told.append)
-    return answer, asked, told
+    answer = loop.perform(None, JOB, on_progress=lambda *_: None, log=told.append)
+    return answer, told
 
 
 def report(outcome, run=None):
     return SimpleNamespace(outcome=outcome, decision="local", reason="2 nodes are new", report=run)
 
 
-def test_a_refresh_is_what_is_asked_for_when_nothing_is_said(monkeypatch):
+def test_the_answer_says_what_a_refresh_did(monkeypatch):
     run = SimpleNamespace(run=SimpleNamespace(run_id="r1", error=None))
-    answer, asked, _ = perform(monkeypatch, report("published", run))
+    answer, _ = perform(monkeypatch, report("published", run))
     assert answer == loop.Answer("done", "published", "local: 2 nodes are new", "r1")
-    assert asked == ["auto"]
-    answer, asked, _ = perform(monkeypatch, report("nothing"), "refresh", "warm")
-    assert (answer.status, answer.run, asked) == ("done", None, ["warm"])
+    answer, _ = perform(monkeypatch, report("nothing"))
+    assert (answer.status, answer.run) == ("done", None)
 
 
 def test_a_rejected_run_is_named(monkeypatch):
     run = SimpleNamespace(run=SimpleNamespace(run_id="r2", error="AUROC fell"))
-    answer, _, _ = perform(monkeypatch, report("rejected", run))
+    answer, _ = perform(monkeypatch, report("rejected", run))
     assert answer == loop.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
     assert perform(monkeypatch, QualityRejected("as before"))[0].status == "rejected"
 
 
-@pytest.mark.parametrize(
-    ("action", "mode", "told"),
-    [
-        ("delete", None, "action must be one of refresh, rollback, prune, got 'delete'"),
-        (None, "quick", "mode must be one of auto, local, warm, full, got 'quick'"),
-        (["refresh"], None, "action must be one of refresh, rollback, prune, got ['refresh']"),
-        ([], None, "action must be one of refresh, rollback, prune, got []"),
-        (None, False, "mode must be one of auto, local, warm, full, got False"),
-        ("x" * 10**6, None, f"action must be one of refresh, rollback, prune, got '{'x' * 98}…"),
-        (7, "x", "action must be one of refresh, rollback, prune, got 7"),
-    ],
-)
-def test_what_cannot_be_asked_for_fails_and_nothing_is_done(monkeypatch, action, mode, told):
-    answer, asked, _ = perform(monkeypatch, report("published"), action, mode)
-    assert (answer.status, answer.message, asked) == ("failed", told, [])
-
-
 def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault(monkeypatch):
-    answer, _, told = perform(monkeypatch, ProjectionError("no such\nlabel"))
+    answer, told = perform(monkeypatch, ProjectionError("no such\nlabel"))
     assert (answer.status, answer.message, told) == ("failed", "no such label", [])
-    answer, _, told = perform(monkeypatch, ZeroDivisionError("of ours"))
+    answer, told = perform(monkeypatch, ZeroDivisionError("of ours"))
     assert answer.message == "internal error: ZeroDivisionError: of ours"
     assert any("Traceback" in line for line in told)
     for error in (LeaseHeld("busy"), ServerUnreachable("away")):
@@ -170,17 +152,10 @@ class Store:
     def published_run(self, model):
         return object()
 
-    def requests(self, model):
-        return self
-
-    def waiting(self):
+    def check_reachable(self):
         error = next(self.looks, None)
         if error is not None:
             raise error
-        return []
-
-    def claim(self, waiting):
-        return None
 
     def close(self):
         self.closed = True
@@ -192,7 +167,7 @@ def sleepless(monkeypatch):
     clock = SimpleNamespace(now=0.0, waits=[])
     monkeypatch.setattr(loop.time, "monotonic", lambda: clock.now)
 
-    def made(connect, turns, schedule=None, **options):
+    def made(connect, turns, schedule=NEVER, **options):
         worker = Worker(connect, JOB, schedule, log=options.pop("log", lambda line: None), **options)
 
         def wait(seconds, due=None):
@@ -336,7 +311,7 @@ def test_a_lost_server_leaves_the_refresh_due(sleepless, monkeypatch):
 
 
 def test_it_stops_while_it_waits_and_in_the_middle_of_its_work(monkeypatch):
-    worker = Worker(Store, JOB, poll_seconds=600.0)
+    worker = Worker(Store, JOB, NEVER, poll_seconds=600.0)
     thread = threading.Thread(target=worker.run)
     thread.start()
     worker.stop()

@@ -103,7 +103,6 @@ def _lines_there(report: ServerReport) -> Iterator[tuple[str, str]]:
     yield from headed("Published", map(_model, report.models))
     if not report.models:
         yield "Published", "nothing yet: `heat embed` computes and publishes coordinates"
-    yield from headed("Requests", map(str, report.requests))
 
 
 def _rights(rights: Rights) -> str:

@@ -1,4 +1,4 @@
-"""``heat serve``: a worker that refreshes by a schedule and by request, for those without a scheduler."""
+"""``heat serve``: a worker that refreshes by a schedule, for those without a scheduler."""
 
 from __future__ import annotations
 
@@ -33,12 +33,10 @@ heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/he
 @common_options
 @log_options
 def serve(every: float | None, cron: str | None, **options: Any) -> None:
-    """Keep a model fresh: by a schedule, and by request.
+    """Keep a model fresh by a schedule.
 
-    It refreshes at intervals or by a cron expression, and when somebody asks in Cypher, until it is stopped.
-    A request is a node: CREATE (:HeatRequest {model: 'heat'}). The worker claims it, does it, and writes
-    status, progress and result on it. Any number of workers may run. SIGINT and SIGTERM stop it; a refresh
-    that is under way ends at its next sign of progress, and what is published stays.
+    It refreshes at intervals (--every) or by a cron expression (--cron) until it is stopped. SIGINT and
+    SIGTERM stop it; a refresh that is under way ends at its next sign of progress, and published data stays.
 
     Exit codes: 0 stopped by a signal; 3 the server was away for too long; 4 no such model, run `heat embed`
     first; others as everywhere.
@@ -57,7 +55,6 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
             lambda: open_store(options),
             job,
             schedule,
-            poll_seconds=options["poll_seconds"],
             give_up_after=options["give_up_after"],
             health=HealthFile(options["health_file"]),
             observer=_observer(job.names.model, options),
@@ -82,11 +79,11 @@ def _observer(model: str, options: Mapping[str, Any]) -> Observer | None:
     return Metrics(model, file=file, port=port)
 
 
-def _schedule(every: float | None, cron: str | None) -> Schedule | None:
+def _schedule(every: float | None, cron: str | None) -> Schedule:
     from heat_neo4j.worker.schedule import Schedule
 
-    if every is not None and cron is not None:
-        raise click.UsageError("give --every or --cron, not both (one may stand in heat.toml)")
-    if cron is not None:
+    if every is not None and cron is None:
+        return Schedule.every(every)
+    if cron is not None and every is None:
         return made(Schedule.cron, expression=cron)
-    return None if every is None else Schedule.every(every)
+    raise click.UsageError("give either --every or --cron (one may stand in heat.toml)")

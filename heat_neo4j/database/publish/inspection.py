@@ -1,12 +1,10 @@
-"""Whether a server is fit for use: its version, the user's rights, what is published, what is asked for."""
+"""Whether a server is fit for use: its version, the user's rights, and what is published."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from heat_neo4j._utils.display import display_text, plural
-from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.publish.published_index import index_status
 from heat_neo4j.database.read.rights import Rights, read_rights
@@ -21,7 +19,6 @@ OLDEST = "5.26"
 _PROCEDURES = ("db.labels", "db.propertyKeys", "db.relationshipTypes", "db.index.vector.queryNodes")
 _VECTORS, _GDS, _APOC = "vector.similarity.euclidean", "gds.version", "apoc.version"
 """Functions of servers with vector indexes and of plugins: looking for a function fails on no server."""
-_LONGEST_WAIT = 600.0  # seconds until somebody should start a worker
 _RIGHTS = {"read": "read", "write": "write to", "index": "make indexes in"}
 
 
@@ -43,29 +40,6 @@ class ModelState:
 
 
 @dataclass(frozen=True)
-class WaitingRequests:
-    """The requests for one model that no worker has taken."""
-
-    model: str | None  # None if it is no text
-    waiting: int
-    late: int  # those that have waited for more than ten minutes, while no refresh was at work
-    since: str | None  # when the first began to wait, in ISO format; None if no request tells
-    is_known: bool  # whether the database has the model
-
-    def __str__(self) -> str:
-        """Return one line that says what waits, and what to do."""
-        model = display_text(self.model, 100)
-        whose = f"for model '{model}'"
-        since = "" if self.since is None else f" since {display_text(self.since)}"
-        advice = f"start `heat serve --model {model}`, unless it runs"
-        if self.model is None:
-            whose, advice = "for a model that is no text", "any worker marks it as failed"
-        elif not self.is_known:
-            advice = f"there is no such model: run `heat embed --model {model}` first"
-        return f"{plural(self.waiting, 'request')} {whose}, waiting{since}: {advice}"
-
-
-@dataclass(frozen=True)
 class ServerReport:
     """What a server offers the user, and what is wrong with it."""
 
@@ -75,7 +49,6 @@ class ServerReport:
     vector_index: bool = False  # whether the server has such indexes
     plugins: tuple[str, ...] = ()  # each with its version where that is of use, such as "GDS 2.13.9"
     models: tuple[ModelState, ...] = ()
-    requests: tuple[WaitingRequests, ...] = ()
     # A line each on what would stop a run or a reader. A server that is too old is asked nothing else.
     problems: tuple[str, ...] = ()
 
@@ -88,7 +61,6 @@ class ServerReport:
             "vector_index": self.vector_index,
             "plugins": list(self.plugins),
             "models": [model.to_dict() for model in self.models],
-            "requests": [vars(requests) for requests in self.requests],
             "problems": list(self.problems),
         }
 
@@ -105,8 +77,6 @@ def inspect_server(connection: Connection) -> ServerReport:
     missing = [name for name in _PROCEDURES if name not in procedures]
     functions = _callable(connection, "functions", (_VECTORS, _GDS, _APOC))
     models, of_models = _published(connection)
-    requests = _waiting(connection)
-    late = [str(each) for each in requests if each.late]
     return ServerReport(
         server,
         access,
@@ -114,8 +84,7 @@ def inspect_server(connection: Connection) -> ServerReport:
         vector_index=_VECTORS in functions,
         plugins=tuple(_plugins(connection, functions)),
         models=models,
-        requests=requests,
-        problems=(*of_database, *_lacking(rights, missing, server.database), *of_models, *late),
+        problems=(*of_database, *_lacking(rights, missing, server.database), *of_models),
     )
 
 
@@ -182,16 +151,6 @@ def _published(connection: Connection) -> tuple[tuple[ModelState, ...], list[str
         except ProjectionError as error:
             problems.append(str(error))
     return tuple(_state(book, name) for name in names), problems
-
-
-def _waiting(connection: Connection) -> tuple[WaitingRequests, ...]:
-    """Return the requests that no worker has taken."""
-    parameters = {"seconds": _LONGEST_WAIT, "longest": LONGEST_LEASE}
-    rows = connection.read(load_statement("read/requests_waiting"), parameters, doing="looking for requests")
-    return tuple(
-        WaitingRequests(row["model"], row["waiting"], row["late"], row["since"], row["isKnown"])
-        for row in rows
-    )
 
 
 def _state(book: Bookkeeping, name: str) -> ModelState:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from neo4j import SummaryCounters
@@ -48,11 +48,6 @@ class Loadable(Protocol):
 
     def properties(self, row: int) -> Mapping[str, Any]:
         """Properties of the node in `row`; None stands for none."""
-
-
-@runtime_checkable
-class DatedLoadable(Loadable, Protocol):
-    """A `Loadable` whose relationships may have times."""
 
     @property
     def time(self) -> NDArray[np.float64] | None:
@@ -132,7 +127,7 @@ def load_graph(
         raise WriteRefused(
             f"a property of the nodes is named {names.key!r}, like the key: name the key otherwise"
         )
-    if names.weight == names.time and isinstance(graph, DatedLoadable) and graph.time is not None:
+    if names.weight == names.time and graph.time is not None:
         raise WriteRefused(f"weight and time are both named {names.time!r}: name the weight otherwise")
     load = _Load(connection, graph, names, on_progress)
     try:
@@ -332,7 +327,7 @@ class _Load:
     def _times(self, part: slice) -> Iterator[datetime | float | None]:
         """Yield the times of some relationships as the database stores them; nothing if there are none."""
         graph = self.graph
-        if not isinstance(graph, DatedLoadable) or graph.time is None:
+        if graph.time is None:
             return
         for time in graph.time[part].tolist():
             if np.isnan(time):

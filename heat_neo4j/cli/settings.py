@@ -1,10 +1,13 @@
 """Every setting, declared once: options, heat.toml and the reference in docs/settings.md come from here.
 
-The name of a setting is its key in heat.toml and its parameter in Python. Tests hold that names and defaults
-are those of `Projection`, `HEAT`, `LinkOptions`, `Gate` and `Limits`, which the record of a run keeps.
+The name of a setting is its key in heat.toml and its parameter in Python. Defaults are those of `Projection`,
+`HEAT`, `LinkOptions` and `Gate`; only those that these do not have are declared here.
 """
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +34,41 @@ HEADINGS = {
 """The sections of heat.toml, each with its heading in the help."""
 
 
+_DECLARED = {
+    "projection": ("database/projection.py", "Projection"),
+    "heat": ("embedding/estimator.py", "Embedder"),
+    "links": ("pipeline/job.py", "LinkOptions"),
+    "refresh": ("pipeline/gate.py", "Gate"),
+}
+"""The class whose parameters the settings of a section are."""
+
+
+@cache
+def _defaults(section: str) -> dict[str, Any]:
+    """Return the defaults of a section that its class declares.
+
+    They are read from its source: to import it would take longer than most commands do.
+    """
+    if section not in _DECLARED:
+        return {}
+    file, name = _DECLARED[section]
+    module = ast.parse((Path(__file__).parents[1] / file).read_text(encoding="utf-8"))
+    (found,) = (each for each in module.body if isinstance(each, ast.ClassDef) and each.name == name)
+    declared = {key: value.value for key, value in _parameters(found) if isinstance(value, ast.Constant)}
+    return {key: value for key, value in declared.items() if value is not None}
+
+
+def _parameters(declared: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield name and default of each parameter of a class: a dataclass, or one with a constructor."""
+    for node in declared.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node.value
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            own = node.args
+            yield from zip([each.arg for each in own.args[-len(own.defaults) :]], own.defaults, strict=True)
+            yield from zip([each.arg for each in own.kwonlyargs], own.kw_defaults, strict=True)
+
+
 @dataclass(frozen=True)
 class Setting:
     """One setting, and the option that sets it."""
@@ -48,6 +86,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameter", self.parameter or self.name)
+        object.__setattr__(self, "default", _defaults(self.section).get(self.name, self.default))
         object.__setattr__(self, "flag", self.flag or f"--{self.name.replace('_', '-')}")
 
     @property
@@ -116,9 +155,9 @@ SETTINGS = (
     Setting("projection.weight", _TEXT, "common", metavar="PROPERTY",
             help="Relationship property that holds the weight.  [default: every relationship weighs 1]"),
     _number("projection.default_weight", Number(min=0), "more",
-            "Weight of a relationship that lacks the weight property.", 1.0),
+            "Weight of a relationship that lacks the weight property."),
     Setting("projection.aggregation", click.Choice(("sum", "min", "max", "count", "single")), "more",
-            "How weights of parallel relationships are combined.", "sum"),
+            "How weights of parallel relationships are combined."),
     Setting("projection.time", _TEXT, "more", metavar="PROPERTY",
             help="Relationship property with a date, datetime or number; used to evaluate on the latest "
                  "edges."),
@@ -133,7 +172,7 @@ SETTINGS = (
             metavar="TYPE=X",
             help="Factor for the weights of this relationship type; repeat for more.  [default: 1]"),
     _number("projection.max_categories", _COUNT, "more",
-            "Maximum number of columns for a property of strings; rarer values share one.", 10_000),
+            "Maximum number of columns for a property of strings; rarer values share one."),
     Setting("projection.key", Keyed(), "common", multiple=True, metavar="[LABEL=]PROPERTY",
             help="Unique node property that identifies nodes, or those with a label; repeat for more "
                  "labels."),
@@ -142,30 +181,30 @@ SETTINGS = (
     Setting("projection.relationship_filter", _TEXT, "more", metavar="CYPHER",
             help="Keep relationships r for which this holds, such as 'r.score > 0.5'."),
     _number("heat.n_components", Count(min=1, largest=MOST_COMPONENTS), "common",
-            f"Dimension of the space, at most {MOST_COMPONENTS:,}.", 10),
+            f"Dimension of the space, at most {MOST_COMPONENTS:,}."),
     _number("heat.alpha", OrAuto(_SHARE), "common",
-            "Share of steps that follow attributes; 0 is topology only.", 0.2),
+            "Share of steps that follow attributes; 0 is topology only."),
     _number("heat.forward", _SHARE, "file",
-            "Weight of a step along a relationship; a step back weighs 1 - forward.", 0.5),
+            "Weight of a step along a relationship; a step back weighs 1 - forward."),
     _number("heat.type_balance", _SHARE, "file",
-            "0: steps choose relationships by weight; 1: they first choose a type, all types equally.", 0.0),
-    _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Width of the Gaussian on hyperbolic distance.", 1.0),
-    _number("heat.walks_per_node", _COUNT, "more", "Walks from every node.", 10),
-    _number("heat.walk_length", Count(min=2), "more", "Nodes in a walk.", 80),
-    _number("heat.window_size", OrAuto(_COUNT), "more", "Largest number of steps in a pair.", 3),
-    _number("heat.n_negatives", _COUNT, "more", "Negative samples per pair.", 10),
+            "0: steps choose relationships by weight; 1: they first choose a type, all types equally."),
+    _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Width of the Gaussian on hyperbolic distance."),
+    _number("heat.walks_per_node", _COUNT, "more", "Walks from every node."),
+    _number("heat.walk_length", Count(min=2), "more", "Nodes in a walk."),
+    _number("heat.window_size", OrAuto(_COUNT), "more", "Largest number of steps in a pair."),
+    _number("heat.n_negatives", _COUNT, "more", "Negative samples per pair."),
     _number("heat.negative_exponent", OrAuto(_SHARE), "more",
-            "Exponent of counts when negatives are drawn.", 0.5),
+            "Exponent of counts when negatives are drawn."),
     _number("heat.learning_rate", OrAuto(_ABOVE_0), "more",
-            "Initial learning rate, 1.7 times as large in buckets; falls to 0.", 0.05),
+            "Initial learning rate, 1.7 times as large in buckets; falls to 0."),
     _number("heat.batch_size", _COUNT, "file",
             "Source positions in a batch.  [default: 320, or N / 96 up to 1,280]"),
-    _number("heat.n_epochs", _COUNT, "more", "Passes over the walks.", 1),
+    _number("heat.n_epochs", _COUNT, "more", "Passes over the walks."),
     _number("heat.n_parts", _COUNT, "file",
             "Parts of the nodes for training in buckets; 1 trains in batches.  [default: by number of "
             "nodes]"),
     Setting("heat.refine", click.BOOL, "more",
-            "Move trained points a little towards their neighbours, and adjust radii to degrees.", True),
+            "Move trained points a little towards their neighbours, and adjust radii to degrees."),
     _number("heat.time_limit", _ABOVE_0, "more",
             "Stop training after this many seconds and keep the result.  [default: none]"),
     _number("heat.n_threads", _COUNT, "more", "Threads to use.  [default: the processors it may use]"),
@@ -182,11 +221,11 @@ SETTINGS = (
     _number("refresh.warm_limit", _ABOVE_0, "file",
             "Start warm while at most this share has changed since the last full run.", 0.3),
     _number("refresh.max_auroc_drop", _SHARE, "file",
-            "Reject a version if its held-out AUROC falls by more than this.", 0.02),
+            "Reject a version if its held-out AUROC falls by more than this."),
     _number("refresh.max_below_degree", _SHARE, "file",
-            "Reject a version if its held-out AUROC is below that of degrees by more than this.", 0.1),
+            "Reject a version if its held-out AUROC is below that of degrees by more than this."),
     _number("refresh.min_overlap", _SHARE, "file",
-            "Reject a version if a smaller share of the 10 nearest nodes stayed the same.", 0.05),
+            "Reject a version if a smaller share of the 10 nearest nodes stayed the same."),
     _number("refresh.max_move", _ABOVE_0, "file",
             "Reject a version if nodes moved farther than this on average.  [default: none]"),
     _number("refresh.lease_seconds", Number(min=1, max=LONGEST_LEASE), "file",
@@ -222,22 +261,20 @@ SETTINGS = (
             help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]"),
     Setting("links.enabled", click.BOOL, "common", flag="--links", parameter="links",
             help="Predict links and write them too.", default=True),
-    _number("links.k", _COUNT, "more", "Links for each node; the patterns of its label share them.", 10),
+    _number("links.k", _COUNT, "more", "Links for each node; the patterns of its label share them."),
     _number("links.top", _COUNT, "more",
             "Maximum number of links of each pattern.  [default: as many as it has relationships]"),
     Setting("links.patterns", _TEXT, "common", flag="--predict", multiple=True, metavar="PATTERN",
             help="What to predict, such as 'User-RATED->Movie'; * is any name; repeat for more.  "
                  "[default: the graph's patterns, except rare ones]"),
-    _number("links.min_degree", _NATURAL, "more", "Minimum number of neighbours of both ends.", 0),
+    _number("links.min_degree", _NATURAL, "more", "Minimum number of neighbours of both ends."),
     _number("links.max_degree", _COUNT, "more", "Maximum number of neighbours of both ends."),
-    _number("links.min_probability", _SHARE, "more", "Leave out links that are less probable.", 0.0),
+    _number("links.min_probability", _SHARE, "more", "Leave out links that are less probable."),
     Setting("links.rules", click.BOOL, "more",
-            "Drop links that your relationships rule out, such as a second director of a film.",
-            True),
+            "Drop links that your relationships rule out, such as a second director of a film."),
     Setting("links.score", click.Choice(("combined", "distance")), "more",
             "combined: distances, degrees, paths and attributes, with probabilities; needs a second "
-            "training. distance: the distance alone.",
-            "combined"),
+            "training. distance: the distance alone."),
 )  # fmt: skip
 """All settings, in the order of the help."""
 

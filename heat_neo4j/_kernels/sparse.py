@@ -68,6 +68,9 @@ def sparse_products(
     spread = -1
     for i in range(u.shape[0]):
         a, a_end = left_indptr[u[i]], left_indptr[u[i] + 1]
+        if a == a_end:
+            products[i] = 0.0
+            continue
         b, b_end = right_indptr[v[i]], right_indptr[v[i] + 1]
         if hub_of[v[i]] >= 0:
             products[i] = _spread_product(left_indices, left_values, a, a_end, hubs[hub_of[v[i]]])
@@ -120,6 +123,9 @@ def path_products(
     made = -1
     for i in range(u.shape[0]):
         a, a_end = left_indptr[u[i]], left_indptr[u[i] + 1]
+        if a == a_end:
+            products[i] = 0.0
+            continue
         if hub_of[v[i]] >= 0:
             products[i] = _spread_product(left_indices, left_values, a, a_end, hubs[hub_of[v[i]]])
             continue

@@ -239,16 +239,18 @@ def _measure_block(block: Array, projection: Array, apart: Array) -> None:
 def nearest_absent(
     points: Array, time: Array, node: Nodes, projections: Array, one_minus_squares: Array, boxes: Array,
     largest: Array, group_boxes: Array, group_largest: Array, masks: Roles, indptr: Nodes, indices: Columns,
-    roles: Roles, places: Nodes, bound: float, distance: Array, partner: Nodes, shared: Nodes, thread: int,
-    n_threads: int,
+    roles: Roles, places: Nodes, bound: float, stretch: float, distance: Array, partner: Nodes,
+    shared: Nodes, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Find the k nearest absent partners of some points among all. Run by a team.
 
     First a point's own block is looked at, then the nearest blocks until there are k partners, then all that
     may hold a nearer one. `points` to `masks` are a `geometry.search.Blocks`, `indptr`, `indices` and
     `roles` are those of its `Candidates`; `places`, shape (B,), say where in the blocks the points are.
-    Pairs farther apart than `bound` may be left out. `distance` and `partner`, shape (B, k), receive the
-    partners sorted by (distance, node); infinity and `NO_PARTNER` where there are fewer.
+    Pairs farther apart than `bound` may be left out. With a `stretch` above 1 a block is looked at only if
+    `stretch` times its least squared distance in the ball is within reach: then some of the k are a little
+    farther than the nearest. `distance` and `partner`, shape (B, k), receive the partners sorted by
+    (distance, node); infinity and `NO_PARTNER` where there are fewer.
     """
     least, projection, apart = np.empty(boxes.shape[0]), np.empty(PROJECTED), np.empty(BLOCK)
     k = distance.shape[1]
@@ -284,7 +286,7 @@ def nearest_absent(
             if size < k:
                 t = _nearest_block(least, limit)
             else:
-                while passed < least.shape[0] and not least[passed] <= limit:
+                while passed < least.shape[0] and not stretch * least[passed] <= limit:
                     passed += 1
                 t = passed if passed < least.shape[0] else -1
         _sort(distance[row], partner[row], size)

@@ -157,7 +157,7 @@ def _compile_training() -> None:
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
     links = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     candidates = Candidates(np.ascontiguousarray(points[:, :-1].T), points[:, -1].copy(), *links, roles)
-    PartnerSearch(candidates).partners(ALONE, range(n), 1, np.inf)
+    PartnerSearch(candidates).partners(ALONE, range(n), 1, np.inf, 1.0)
 
 
 @cache

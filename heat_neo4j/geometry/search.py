@@ -208,17 +208,21 @@ class PartnerSearch:
         workers: BlockWorkers,
         on_progress: Progress,
         stage: str = "links",
+        epsilon: float = 0.0,
     ) -> Partners:
         """Return distances and nodes of the k nearest absent partners of m nodes, shape (m, k).
 
         Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Those farther than
-        `bound` may be left out. Progress is called with (stage, nodes done, m).
+        `bound` may be left out. With `epsilon`, partners may be farther in the ball than the nearest, by that
+        share, which are found in less time. Progress is called with (stage, nodes done, m).
+
+        S. Arya et al., "An optimal algorithm for approximate nearest neighbor searching", J. ACM 45 (1998).
         """
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
         places = self._place[rows]
         order = np.argsort(places, kind="stable")  # nodes that lie together look at the same blocks
         batches = [order[begin : begin + _ROWS_PER_REPORT] for begin in range(0, len(rows), _ROWS_PER_REPORT)]
-        calls = [(_as_range(places[batch]), k, bound) for batch in batches]
+        calls = [(_as_range(places[batch]), k, bound, (1.0 + epsilon) ** 2) for batch in batches]
         done = 0
         on_progress(stage, done, len(rows))
         for batch, partners in zip(batches, workers.map(self.partners, calls), strict=True):
@@ -228,12 +232,12 @@ class PartnerSearch:
         return distance, partner
 
     def partners(
-        self, team: WorkerThreads, places: range | NDArray[np.int64], k: int, bound: float
+        self, team: WorkerThreads, places: range | NDArray[np.int64], k: int, bound: float, stretch: float
     ) -> Partners:
         """Do the work of `nearest` for the nodes at some places."""
         partners = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
         places = np.asarray(places, dtype=np.int64)
-        team.run(nearest_absent, *self._blocks, *self._links, places, bound, *partners)
+        team.run(nearest_absent, *self._blocks, *self._links, places, bound, stretch, *partners)
         return partners
 
 

@@ -137,14 +137,14 @@ def attribute_cosine(graph: Graph) -> DirectedScorer | None:
 
 
 def largest_singular(
-    matrix: sparse.csr_array, rank: int
+    matrix: sparse.csr_array, rank: int, iterations: int = _POWER_ITERATIONS
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return left vectors, the largest singular values, falling, and right vectors, as NumPy's SVD does.
 
-    By random projections with a fixed seed: Lanczos iterations fail where many values are equal, as they are
-    of a type that leads from each node to one other.
+    Fewer `iterations` approximate them. By random projections with a fixed seed: Lanczos iterations fail where
+    many values are equal, as they are of a type that leads from each node to one other.
     """
-    left, values, right = randomized_svd(matrix, rank, n_iter=_POWER_ITERATIONS, random_state=0)
+    left, values, right = randomized_svd(matrix, rank, n_iter=iterations, random_state=0)
     return left, values, right
 
 

@@ -64,6 +64,7 @@ _OF_DIRECTIONS = (
     "source_like_targets",
 )  # fmt: skip
 _BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
+_ITERATIONS = 4  # of the singular vectors; more rank no better
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
 
@@ -353,8 +354,8 @@ class PatternFeatures:
             return {}
         degrees = [np.asarray(own.sum(axis=way), dtype=np.float64) for way in (1, 0)]
         left, right = (sparse.diags_array(1.0 / np.sqrt(each + each.mean())) for each in degrees)
-        scaled = left @ own @ right
-        of_sources, values, of_targets = largest_singular(sparse.csr_array(scaled), rank)
+        scaled = sparse.csr_array(left @ own @ right)
+        of_sources, values, of_targets = largest_singular(scaled, rank, _ITERATIONS)
         n = self._graph.n_nodes
         of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
         of_source[sources], of_target[targets] = of_sources * values, of_targets.T

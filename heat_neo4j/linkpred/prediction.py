@@ -382,7 +382,7 @@ class _Search:
             return _scored(np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), scorer)
         lists = self._surroundings.of(candidates, asked, workers, progress)
         pairs, scores = best_of_shortlists(scorer, lists, most or total or 0, workers, progress)
-        pairs, scores = _ranked(scorer, asked, pairs, scores, most)
+        pairs, scores = _ranked(scorer, asked, pairs, scores, most, total)
         return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
 
     def _open(self, candidates: CandidatePairs) -> CandidatePairs:
@@ -543,7 +543,12 @@ def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
 
 
 def _ranked(
-    scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows, scores: Array, most: int | None
+    scorer: DirectedScorer,
+    candidates: CandidatePairs,
+    pairs: Rows,
+    scores: Array,
+    most: int | None,
+    total: int | None,
 ) -> tuple[Rows, Array]:
     """Return pairs with their scores, the best first: of two nodes one way only, of a source at most `most`.
 
@@ -553,6 +558,9 @@ def _ranked(
         pairs = np.unique(np.sort(pairs, axis=1), axis=0)
         scores = scorer.pairs(pairs)
     else:
+        # Each pair may come both ways, so `total` of them are left; less likely ones are not turned round.
+        few = np.sort(np.argsort(-scores, kind="stable")[: None if total is None else 2 * total])
+        pairs, scores = pairs[few], scores[few]
         _turned(scorer, candidates, pairs, scores)
         pairs, first = np.unique(pairs, axis=0, return_index=True)
         row, limit = np.ascontiguousarray(pairs[:, 0]), len(pairs) if most is None else most

@@ -171,6 +171,22 @@ def test_among_many_groups_of_blocks(dimensions, bound):
         np.testing.assert_array_equal(others[within], suited[order])
 
 
+@pytest.mark.parametrize("dimensions", [3, 30])
+def test_an_approximate_search_finds_most_of_the_nearest_and_none_far_beyond(dimensions):
+    n, k = GROUP * BLOCK, 12
+    embedding = points(dimensions=dimensions, scale=0.2, n=n)
+    columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
+    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    with WorkerThreads(2) as team:
+        search = PartnerSearch(Candidates(*columns, *no_links, np.full(n, 3, dtype=np.uint8)))
+        ask = search.nearest, np.arange(0, n, 7), k, np.inf, team, no_progress
+        (exact, nearest), (near, partner) = (ask[0](*ask[1:], epsilon=each) for each in (0.0, 1.0))
+    assert (near >= exact).all()
+    assert (np.sinh(near / 2) <= 2.0 * np.sinh(exact / 2)).all()
+    found = np.mean([np.isin(*each).mean() for each in zip(nearest, partner, strict=True)])
+    assert 0.9 < found < 1.0
+
+
 @settings(deadline=None)
 @given(
     n=st.integers(1, 3 * BLOCK),

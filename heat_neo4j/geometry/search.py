@@ -213,9 +213,9 @@ class PartnerSearch:
         """Return distances and nodes of the k nearest absent partners of m nodes, shape (m, k).
 
         Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Those farther than
-        `bound` may be left out. With `epsilon` the search is quicker and approximate: sinh(d / 2) of
-        the i-th partner is at most 1 + `epsilon` times that of the i-th nearest. Progress is called with (stage,
-        nodes done, m).
+        `bound` may be left out. With `epsilon` the search is quicker and approximate: sinh(d / 2) of the i-th
+        partner is at most 1 + `epsilon` times that of the i-th nearest. Progress is called with (stage, nodes
+        done, m).
 
         S. Arya et al., "An optimal algorithm for approximate nearest neighbor searching", J. ACM 45 (1998).
         """

@@ -141,8 +141,8 @@ def largest_singular(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return left vectors, the largest singular values, falling, and right vectors, as NumPy's SVD does.
 
-    Fewer `iterations` approximate them. By random projections with a fixed seed: Lanczos iterations fail where
-    many values are equal, as they are of a type that leads from each node to one other.
+    Fewer `iterations` approximate them. By random projections with a fixed seed: Lanczos iterations fail
+    where many values are equal, as they are of a type that leads from each node to one other.
     """
     left, values, right = randomized_svd(matrix, rank, n_iter=iterations, random_state=0)
     return left, values, right

@@ -64,7 +64,7 @@ _OF_DIRECTIONS = (
     "source_like_targets",
 )  # fmt: skip
 _BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
-_ITERATIONS = 4  # of the singular vectors; more rank no better
+_ITERATIONS = 7  # of the singular vectors; more rank no better
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
 

@@ -165,7 +165,8 @@ class Shortlists:
         lists = np.stack(list(self.lists(begin, end).values()))
         found = np.sort(fused(lists, self.is_target, _RANK, LISTED), axis=1)
         row, place = np.nonzero(found != NOBODY)
-        return np.stack((self.sources[begin + row], found[row, place].astype(np.int64))).T  # columns lie together
+        # Each column lies together, as kernels take it.
+        return np.stack((self.sources[begin + row], found[row, place].astype(np.int64))).T
 
     def lists(self, begin: int, end: int) -> dict[str, Lists]:
         """Return the lists of sources `begin` to `end` - 1 by their names, each of shape (m, 64)."""

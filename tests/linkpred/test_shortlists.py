@@ -88,7 +88,8 @@ def test_each_list_holds_what_it_is_named_after() -> None:
         near = np.flatnonzero(absent & ~adjacency[source])
         order = near[np.argsort(distance(points[source], points[near]), kind="stable")]
         own = found["near"][row, :32]
-        assert np.isin(order[:28], own).all()  # the search is approximate
+        assert own[:8].tolist() == order[:8].tolist()
+        assert np.isin(order[:32], own).sum() >= 24  # the search is approximate
         assert (np.diff(distance(points[source], points[own])) >= 0.0).all()
         for name, reached in (
             ("two steps", adjacency[source] @ adjacency),

@@ -30,7 +30,7 @@ from heat_neo4j.linkpred.link_score import Sample, link_score, samples_of
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.rankings import precision_at, rankings
 from heat_neo4j.linkpred.splines import Splines
-from tests.benchmarks.shelf.__main__ import OFFICIAL, SEEDED, load
+from tests.benchmarks.shelf.__main__ import add_sets, load
 from tests.benchmarks.shelf.dataset import MissingDataError
 
 __all__ = ["MODELS", "main"]
@@ -182,7 +182,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("sets", nargs="*", default=SETS, choices=[*SEEDED, *OFFICIAL], metavar="SET")
+    add_sets(parser, SETS)
     heads = "".join(f"{head:>10}" for head in ("mrr", "hits@10", "p@written"))
     print(f"{'set':14}{'model':34}{heads}{'CPU s':>8}")
     for name in parser.parse_args().sets:

@@ -26,7 +26,7 @@ from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relatio
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import joins_held_out
 from heat_neo4j.patterns import Pattern
-from tests.benchmarks.shelf.__main__ import OFFICIAL, SEEDED, load
+from tests.benchmarks.shelf.__main__ import add_sets, load
 from tests.benchmarks.shelf.dataset import MissingDataError
 
 __all__ = ["main"]
@@ -85,7 +85,7 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("sets", nargs="*", default=SETS, choices=[*SEEDED, *OFFICIAL], metavar="SET")
+    add_sets(parser, SETS)
     for name in parser.parse_args().sets:
         try:
             show(name)

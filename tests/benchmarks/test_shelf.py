@@ -1,5 +1,6 @@
 """The figures of the shelf against a slow twin, on graphs drawn by a seed."""
 
+import argparse
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import sparse
 from heat_neo4j.graph import Graph
 from heat_neo4j.patterns import Pattern
 from tests.benchmarks.shelf import figures
+from tests.benchmarks.shelf.__main__ import OFFICIAL, SEEDED, add_sets
 from tests.benchmarks.shelf.bars import missed
 from tests.benchmarks.shelf.dataset import DataSet, held_out_at_random, linked, truth_by_pattern, without
 from tests.benchmarks.shelf.figures import Figures, Question, TopPairs, evaluate, questions, rank
@@ -178,3 +180,13 @@ def test_bars_are_judged_against_the_methods_that_were_measured():
     assert len(list(missed("citeseer", {"link score": figures, "stack": better}))) == 2
     assert len(list(missed("citeseer", {"link score": replace(figures, auroc=0.97)}))) == 1
     assert len(list(missed("debian", {"link score": figures, "popularity": better}))) == 1
+
+
+def test_a_command_without_sets_takes_its_own_and_refuses_unknown_ones(capsys):
+    parser = argparse.ArgumentParser()
+    add_sets(parser, [*SEEDED, *OFFICIAL], ["fetch"])
+    assert parser.parse_args([]).sets == [*SEEDED, *OFFICIAL]
+    assert parser.parse_args(["ppi", "fetch"]).sets == ["ppi", "fetch"]
+    with pytest.raises(SystemExit):
+        parser.parse_args(["pip"])
+    assert "'pip' is none of cora_ml" in capsys.readouterr().err

@@ -118,7 +118,7 @@ common_options: Decorator[Any] = stack(
            callback=_use_config,
            help="Defaults for these options.  [env: HEAT_CONFIG; default: heat.toml, if there is one]"),
     option("-v", "--verbose", count=True, is_eager=True, expose_value=False, callback=_into_meta(VERBOSITY),
-           help="Say more: -v the times of all stages, -vv also the traceback of an error."),
+           help="Print more: -v the times of all stages, -vv also the traceback of an error."),
 )  # fmt: skip
 output_options: Decorator[Any] = stack(
     option("--json", "as_json", is_flag=True, expose_value=False, callback=_into_meta(AS_JSON),
@@ -132,7 +132,7 @@ log_options: Decorator[Any] = stack(*[
 ])  # fmt: skip
 header_option: Decorator[Any] = option(
     "--header/--no-header", level="more", default=None,
-    help="Whether the first line of the edge list names its columns, where that is not clear.",
+    help="Whether the first line of the edge list is a header, if that is unclear.",
 )  # fmt: skip
 database_options: Decorator[Any] = stack(setting_options("connection"), output_options)
 model_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
@@ -146,10 +146,10 @@ name_options: Decorator[Any] = setting_options(
 """The properties of a published model, for commands that change it."""
 overwrite_option: Decorator[Any] = option(
     "--overwrite", heading="Writing", level="more", is_flag=True,
-    help="Write even where properties of these names hold values that no run of ours wrote.",
+    help="Replace property values that no run wrote.",
 )  # fmt: skip
 dry_run_option: Decorator[Any] = option(
-    "--dry-run", heading="Writing", is_flag=True, help="Do all but write; say what would be written."
+    "--dry-run", heading="Writing", is_flag=True, help="Do everything except write; show the result."
 )
 
 job_options: Decorator[Any] = stack(

@@ -29,10 +29,10 @@ EXAMPLE = "heat check --label Paper --relationship CITES --weight weight --attri
 @setting_options(*OF_EMBED, level="file")
 @database_options
 def check(model: str, **options: Any) -> None:
-    """Say what a projection matches and what would go wrong.
+    """Show what a projection matches, and list its problems.
 
-    Reads all that `heat embed` with the same options and the same heat.toml would read, and writes nothing.
-    Ends with exit code 4 if `heat embed` would stop.
+    Reads everything that `heat embed` would read with the same options and heat.toml. Writes nothing. The
+    exit code is 4 if `heat embed` would stop.
     """
     from heat_neo4j.pipeline.published_model import matching_recipe
 

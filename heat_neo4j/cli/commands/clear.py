@@ -28,7 +28,7 @@ heat clear --model heat --yes
 @option("--model", "of_model", heading=WHAT, metavar="NAME", help="Clear all runs of a model.")
 @option("--all", "everything", heading=WHAT, is_flag=True, help="Clear all runs of all models.")
 @option("--yes", heading=WHAT, is_flag=True, help="Do not ask.")
-@option("--dry-run", heading=WHAT, is_flag=True, help="Only say what would be removed.")
+@option("--dry-run", heading=WHAT, is_flag=True, help="Only print what would be removed.")
 @name_options
 @database_options
 def clear(
@@ -36,9 +36,9 @@ def clear(
 ) -> None:
     """Remove what runs have written, and only that.
 
-    Coordinates, radii, run ids, predicted links and the run nodes go; a published run is first taken out of
-    publication, and with it the version before, where a local refresh left nodes that both share: `heat
-    rollback` before keeps that. Nodes, relationships and properties of your own stay.
+    Removes coordinates, radii, run ids, predicted links and run nodes. A published run is unpublished
+    first. If a local refresh made it, the previous version goes too, because both share nodes; run `heat
+    rollback` first to keep that. Your own nodes, relationships and properties stay.
     """
     if (run_id is not None) + (of_model is not None) + everything != 1:
         raise click.UsageError("give one of --run, --model and --all")

@@ -27,13 +27,13 @@ heat cypher show links_of --label Paper --property id --model papers
 RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -p k=5"
 
 name_options: Decorator[Any] = stack(
-    option("--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."),
+    option("--label", metavar="LABEL", help="Label by which the query finds nodes, if it has one."),
     option("--property", "key", metavar="PROPERTY",
-           help="Property by which it finds and shows nodes; an index of yours over both is used."),
+           help="Property by which it finds and shows nodes; your index over both is used."),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(
     "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",
-    help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
+    help="A parameter; repeat for more. Values are JSON, otherwise text.  [default: those of the query]",
 )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ parameter_option: Decorator[Any] = option(
 def cypher() -> None:
     """List, show or run the queries that come with this package.
 
-    They are made to be copied: into Neo4j Browser, or into a program of yours.
+    Copy them into Neo4j Browser or into your program.
     """
 
 
@@ -62,12 +62,12 @@ def list_() -> None:
 @option(
     "--model",
     metavar="NAME",
-    help="Write the names that this model has in the database.  [default: those of the file]",
+    help="Use the names of this model.  [default: those of the file]",
 )
 @setting_options("connection")
 @common_options
 def show(name: str, label: str | None, key: str | None, model: str | None, **options: Any) -> None:
-    """Print a query, to copy it. Only with --model is a database needed."""
+    """Print a query to copy. Only --model needs a database."""
     from heat_neo4j.database.query_files import load_query
 
     names = _names(label, key)
@@ -86,7 +86,7 @@ def show(name: str, label: str | None, key: str | None, model: str | None, **opt
 def run(name: str, label: str | None, key: str | None, parameters: Sequence[str], **options: Any) -> None:
     """Run a query and print its rows.
 
-    A query only reads. `heat cypher show NAME` tells its parameters.
+    A query only reads. `heat cypher show NAME` lists its parameters.
     """
     from heat_neo4j._utils.display import display_text
     from heat_neo4j.database.query_files import load_query

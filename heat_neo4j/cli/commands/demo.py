@@ -56,11 +56,11 @@ heat demo --picture library.svg
         help=f"Neo4j release of the demo's own server.  [default: {DEFAULT_SERIES}]")  # fmt: skip
 @database_options
 def demo(picture: Path, version: str | None, **options: Any) -> None:
-    """See it work: the imports of Python's own standard library.
+    """Try HEAT on the imports of Python's standard library.
 
-    Reads which module imports which from this Python's source files, loads that into a local Neo4j
-    server of the demo's own, embeds it, predicts missing imports, asks five questions in Cypher and saves
-    a picture. With NEO4J_URI or --uri it uses that server and starts none. Twice is the same as once.
+    Reads the imports from the source files of this Python, loads them into a local Neo4j server, embeds
+    them, predicts missing imports, asks five questions in Cypher and saves a picture. With NEO4J_URI or
+    --uri it uses that server and starts none. Running it twice changes nothing.
     """
     from heat_neo4j.demo.stdlib import read_import_graph
 

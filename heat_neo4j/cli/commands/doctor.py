@@ -25,11 +25,11 @@ RIGHTS = {"read": "read", "write": "write", "index": "make indexes"}
 @click.command(cls=HeatCommand, example="heat doctor\nheat doctor --json > doctor.json")
 @database_options
 def doctor(**options: Any) -> None:
-    """Say what is installed, and whether the server is fit for use.
+    """Check your installation and your server.
 
-    The first thing to run when something is wrong, and to send with a report of it: no password is in it.
-    Looks at this machine, and at the server that is named or else the running local one. Writes nothing, and
-    reads nothing of your graph. Ends with exit code 14 if something is wrong.
+    Run it first when something is wrong, and attach its output to a report: it contains no password. It
+    checks this machine, and the named server or the running local one. It writes nothing and reads
+    nothing of your graph. The exit code is 14 if something is wrong.
     """
     from heat_neo4j.cli.installation import installation
 

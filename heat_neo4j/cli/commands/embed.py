@@ -30,14 +30,14 @@ heat embed --label Paper --relationship CITES --weight weight \\
 @setting_options("projection", "heat", "choose")
 @option(
     "--new-recipe", heading="Embedding", level="more", is_flag=True,
-    help="Learn anew how properties become attributes.  [default: as in the published run, if it fits]",
+    help="Learn again how properties become attributes.  [default: as in the published run, if it fits]",
 )  # fmt: skip
 @setting_options("limits", "links", "write")
 @dry_run_option
 @overwrite_option
 @option(
     "--checkpoint", heading="Writing", level="more", type=FILE, metavar="FILE",
-    help="Keep what was computed there until it is published; another attempt goes on from it.",
+    help="Save the finished training there until it is published; a repeated command continues from it.",
 )  # fmt: skip
 @database_options
 @log_options

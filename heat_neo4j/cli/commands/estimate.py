@@ -25,12 +25,12 @@ EXAMPLE = "heat estimate --label Paper --relationship CITES --attribute words --
 @setting_options("projection", "heat", "links", "write.model")
 @database_options
 def estimate(links: bool, model: str, **options: Any) -> None:
-    """Say what a run would need: memory, time, bytes written.
+    """Estimate what a run needs: memory, time, bytes written.
 
-    Takes the options of `heat embed`. Only counts are asked of the database, and a sample of a thousand
-    nodes for the width of the attributes. Memory is that of this process at its peak. Time is for a server on
-    the same machine, and as fast as a small training finds the machine just now, as busy as it is. Where a
-    version of --model is published already, that is kept for a rollback, which takes time.
+    Takes the options of `heat embed`. It reads only counts, and a sample of a thousand nodes for the
+    width of the attributes. Memory is the peak of this process. Time assumes a server on the same
+    machine, at the speed that a small training measures now. If a version of --model is published
+    already, keeping it for a rollback is included.
     """
     from heat_neo4j.pipeline.estimate import estimate as estimate_run
     from heat_neo4j.pipeline.estimate import rates_here, run_size

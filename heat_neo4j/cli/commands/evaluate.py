@@ -75,11 +75,11 @@ SHARE = Number(0, 1, min_open=True, max_open=True)
 
 options_of_all: Decorator[Any] = stack(
     option("--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
-           help="Repeat so many times, with seeds from --random-state (else 0) on, and show the spread."),
+           help="Number of seeds, from --random-state (else 0) on; shows the spread."),
     option("--picture", level="more", heading=HEADING, type=FILE, callback=checked_picture,
            help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'."),
     option("--edges", heading=FILES, type=FILE_IN,
-           help="Edge list as for `heat load`, in the place of a database."),
+           help="Edge list as for `heat load`, instead of a database."),
     option("--attribute-file", heading=FILES, level="more", type=FILE_IN,
            help="With --edges: the nodes' numbers."),
     option("--class-file", heading=FILES, level="more", type=FILE_IN,
@@ -105,7 +105,7 @@ baselines_option: Decorator[Any] = stack(
     option("--baselines/--no-baselines", heading=HEADING, default=True,
            help="Compare with simpler methods on the same data."),
     option("--gensim", level="more", heading=HEADING, is_flag=True,
-           help="With gensim's Poincaré embedding among these; it takes longer than all others together."),
+           help="Add gensim's Poincaré embedding, which takes longer than all others together."),
 )  # fmt: skip
 classes_options: Decorator[Any] = stack(
     option("--classes", heading=HEADING, metavar="PROPERTY",
@@ -120,17 +120,17 @@ classes_options: Decorator[Any] = stack(
 alphas_option: Decorator[Any] = option(
     "--alpha", "alphas", heading=HEADING, type=Number(0, 1), multiple=True,
     default=(0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0), metavar="X",
-    help="Share of steps that follow attributes, to be tried; repeat for more.",
+    help="Value of alpha to try; repeat for more.",
 )  # fmt: skip
 
 
 @click.group(cls=HeatSubgroup, example=GROUP_EXAMPLE)
 def evaluate() -> None:
-    """Measure an embedding on your graph, beside simpler methods.
+    """Measure HEAT on your graph, beside simpler methods.
 
-    HEAT is trained anew for every seed with the options given, on a projection of a live Neo4j or on files.
-    The same splits go to every method; what is tested is kept from all of them. A line under the table says
-    which baselines were better. Nothing is written to the database.
+    HEAT is trained for every seed with the given options, on a projection of a live Neo4j or on files.
+    Every method gets the same splits and does not see the test data. A note under the table names the
+    baselines that were better. Nothing is written to the database.
     """
 
 
@@ -174,17 +174,16 @@ def links(
     picture: Path | None,
     **options: Any,
 ) -> None:
-    """Hold out relationships and see how far up each method ranks them.
+    """Hold out relationships and measure how high each method ranks them.
 
     A table for each pattern, such as User-RATED->Movie, or one for undirected edges from --edges. A held-out
-    pair loses all its relationships. MRR and Hits@10: how far up each held-out partner is among the targets
-    that its source does not have. P@10, P@100 and P@written: the share of held-out relationships among the
-    best pairs of all, written: as many as the pattern has relationships; recall: the share of held-out
-    relationships among these. Direction: how often a relationship is likelier than the other way round. ECE:
-    by how much the probabilities of the pairs written miss the share that comes true. AUROC and AP: against
-    as many random pairs, an easier question.
+    pair loses all its relationships. MRR and Hits@10: how high each held-out partner ranks among the targets
+    that its source does not have. P@10, P@100 and P@written: the share of held-out relationships in the best
+    10, 100 and as many pairs as the pattern has relationships; recall: the share of them found there.
+    Direction: how often a relationship scores higher than its reverse. ECE: the calibration error of the
+    probabilities. AUROC and AP: against as many random pairs, an easier question.
 
-    Parameters of the baselines are chosen by relationships held out of training.
+    The parameters of the baselines are tuned on relationships held out of the training graph.
     """
     model = heat_from(options)
     check_choose_seconds(options)
@@ -219,10 +218,10 @@ def links(
 def classes(
     label_shares: tuple[float, ...], baselines: bool, gensim: bool, picture: Path | None, **options: Any
 ) -> None:
-    """Tell the classes of nodes from those of a few, by their coordinates.
+    """Predict the classes of nodes from a few known ones.
 
-    Logistic regression on Klein coordinates, which know the classes of no node. Where nodes have several
-    classes, each is given as many as it truly has. With --edges the classes are in the --class-file.
+    Logistic regression on Klein coordinates, which were trained without classes. If nodes have several
+    classes, each gets as many as it has. With --edges the classes are in the --class-file.
     """
     _check_classes(options)
     model = _model(options)
@@ -250,9 +249,9 @@ def classes(
 def alpha(
     alphas: tuple[float, ...], share: float, split: Split, picture: Path | None, **options: Any
 ) -> None:
-    """Predict links with one alpha after the other.
+    """Predict links with several values of alpha.
 
-    The same splits for each; figures as for `heat evaluate links`.
+    Every value gets the same splits; the figures are those of `heat evaluate links`.
     """
     model = _model({**options, "alpha": alphas[0]})
     with _working() as progress, _opened(options, progress) as source:

@@ -50,10 +50,10 @@ which_options: Decorator[Any] = stack(
 @filter_options
 @model_options
 def explain(source: str, target: str, pattern: str | None, **options: Any) -> None:
-    """Say why one node would be linked to another.
+    """Explain why one node would be linked to another.
 
-    What each part of the published model's score adds to the link's log odds, and what the two nodes share.
-    SOURCE and TARGET are element ids, or values of their keys, as for `heat neighbours`.
+    Shows what each feature adds to the log odds of the link, and what the two nodes share. SOURCE and TARGET
+    are values of their keys, or element ids, as for `heat neighbours`.
     """
     from heat_neo4j.patterns import check_pattern
     from heat_neo4j.pipeline import link_questions

@@ -19,10 +19,10 @@ HEADER = ("INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT")
 
 @click.group(cls=HeatSubgroup, example="heat index status")
 def index() -> None:
-    """Make, look at or drop the vector index of a published model.
+    """Create, inspect or drop the vector index of a published model.
 
-    `heat embed` makes it by itself, unless --no-index is given. It finds nearest nodes without looking at
-    all of them.
+    `heat embed` creates it, unless you pass --no-index. It finds nearest nodes without looking at all of
+    them.
     """
 
 
@@ -30,7 +30,7 @@ def index() -> None:
 @name_options
 @model_options
 def create(model: str, **options: Any) -> None:
-    """Make the index, unless it is there and as it must be; anew if it is not."""
+    """Create the index if it is missing or wrong."""
     with open_store(options) as store, Reporter() as progress:
         _show(store.create_index(model, on_progress=progress))
 
@@ -38,7 +38,7 @@ def create(model: str, **options: Any) -> None:
 @index.command(cls=HeatCommand, example="heat index status --json")
 @model_options
 def status(model: str, **options: Any) -> None:
-    """Say what there is, and what is wrong with it."""
+    """Show the index and its problems."""
     with open_store(options) as store:
         _show(store.index_status(model))
 

@@ -35,9 +35,9 @@ EXAMPLE = "heat links --k 20 --predict 'Author-WROTE->Paper'"
 def links(model: str, **options: Any) -> None:
     """Predict links from the published embedding and write them.
 
-    Nothing is trained: coordinates are read back, with the projection of the run that wrote them. The new
-    links take the place of the last ones, all at once. (If that run fitted no probabilities, one training
-    is needed to fit them; --score distance does without.)
+    Nothing is trained: the coordinates are read back, with the projection of their run. The new links
+    replace the old ones at once. (If that run fitted no probabilities, one training is needed to fit
+    them, except with --score distance.)
     """
     from heat_neo4j.pipeline.embed import predict
 

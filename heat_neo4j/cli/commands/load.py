@@ -54,22 +54,22 @@ def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
 @option("--class-file", type=FILE_IN, help="Classes: node and class; or node, then a 0/1 column for each.")
 @option(
     "--as-columns", is_flag=True,
-    help="Make each attribute column a property of its own, dates and text too, not one list 'features'.",
+    help="Make each attribute column a property, dates and text too, instead of one list 'features'.",
 )  # fmt: skip
 @option(
     "--text-ids", is_flag=True,
-    help="Read ids as texts even where all are whole numbers, for a label that has texts as ids.",
+    help="Read ids as text even if all are whole numbers.",
 )  # fmt: skip
 @header_option
 @_name_option("--label", "Node", "Label of the nodes.")
 @option(
     "--target-label", metavar="NAME",
-    help="Label of the nodes at which relationships end, if it is another one.",
+    help="Label of the target nodes, if it differs.",
 )  # fmt: skip
 @_name_option("--relationship", "LINK", "Type of the relationships.")
-@_name_option("--key", "id", "Node property for a node's name in the files; made unique.")
-@_name_option("--weight", "weight", "Relationship property for the weight; 1 where the file gives none.")
-@option("--overwrite", is_flag=True, help="Replace values that nodes or relationships have already.")
+@_name_option("--key", "id", "Node property for the names in the files; gets a uniqueness constraint.")
+@_name_option("--weight", "weight", "Relationship property for the weight; 1 if the file has none.")
+@option("--overwrite", is_flag=True, help="Replace existing values of nodes and relationships.")
 @database_options
 def load(
     edges: Path,
@@ -83,10 +83,10 @@ def load(
 ) -> None:
     """Load an edge list with attributes and labels into Neo4j.
 
-    EDGES has a line for each relationship, with a source, a target and perhaps a weight. A first line may
-    name the columns; one named time holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv
-    (commas, or semicolons with decimal commas), or in .tsv.gz or .csv.gz. Lines "Read" show which column was
-    read as what. Loading the same files twice changes nothing.
+    EDGES has a line for each relationship: a source, a target and, optionally, a weight. The first line may
+    name the columns; a column `time` holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv
+    (commas, or semicolons with decimal commas), or in .tsv.gz or .csv.gz. The lines "Read" show how each
+    column was read. Loading the same files twice changes nothing.
     """
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.inputs.files import read_graph_files

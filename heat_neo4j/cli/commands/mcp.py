@@ -26,9 +26,10 @@ heat mcp --model papers --uri neo4j://localhost:7687 --password-file /etc/heat/p
 def mcp(model: str, **options: Any) -> None:
     """Answer language models that speak MCP, over stdin and stdout.
 
-    A client, such as an assistant or an editor, starts this command and asks for the nearest, more general
-    and more specific nodes, what lies between two, likeliest links and their reasons. Nothing can be written.
-    It ends when stdin does; messages go to stderr. It needs the extra mcp; without it the exit code is 2.
+    A client, such as an assistant or an editor, starts this command and asks for nearest, more general
+    and more specific nodes, nodes between two, likeliest links and their reasons. Nothing can be written.
+    The command ends with its stdin; messages go to stderr. It needs the extra 'mcp'; without it the exit
+    code is 2.
     """
     from heat_neo4j.retrieval.mcp_server import build_server
 

@@ -33,7 +33,7 @@ which_options: Decorator[Any] = stack(
            help="Keep neighbours n for which this holds, such as 'n.year > 2000'."),
     option("--show", heading=WHICH, multiple=True, metavar="PROPERTY",
            help="Property to show beside the names; repeat for more."),
-    option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index."),
+    option("--exact", heading=WHICH, is_flag=True, help="Look at every node instead of the index."),
 )  # fmt: skip
 
 
@@ -44,9 +44,9 @@ which_options: Decorator[Any] = stack(
 def neighbours(node: str, labels: Sequence[str], show: Sequence[str], **options: Any) -> None:
     """List the nodes nearest to one.
 
-    Nearest by hyperbolic distance. NODE is an element id, or the value of the property that tells nodes
-    apart; where each label has its own, --label says whose it is. The index is asked again until it was
-    asked far enough for the answer to be certified; with --exact it is not asked.
+    Nearest by hyperbolic distance. NODE is the value of the node's key, or its element id; if each label
+    has a key of its own, --label selects one. The index is searched until the answer is certified;
+    --exact looks at every node instead.
     """
     fields = {name: options[name] for name in ("n_neighbors", "model", "key", "node_filter", "exact")}
     with open_store(options) as store:

@@ -53,9 +53,9 @@ def _picture_options(name: str) -> Decorator[Any]:
 disk_options: Decorator[Any] = stack(
     caption_option(heading="Picture"),
     option("--color-by", heading="Picture", metavar="PROPERTY",
-           help="Node property that decides about colours.  [default: the nodes' labels]"),
+           help="Node property to colour by.  [default: the nodes' labels]"),
     option("--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
-           help="Draw so many predicted links, dashed: the nearest pairs."),
+           help="Number of predicted links to draw, dashed; the nearest pairs."),
 )  # fmt: skip
 
 
@@ -65,8 +65,8 @@ disk_options: Decorator[Any] = stack(
 def plot() -> None:
     """Draw a published model: disk, loss, distances and more.
 
-    Each picture is of a model that `heat embed` has published, of its run, and of the graph as it is now.
-    Nothing is written to the database. It needs the extra 'plot'.
+    A picture shows a published model, its run, and the present graph. Nothing is written to the database. It
+    needs the extra 'plot'.
     """
 
 
@@ -86,8 +86,8 @@ def disk(
 ) -> None:
     """Draw nodes and relationships in the Poincaré disk.
 
-    An embedding of more than two dimensions has no faithful picture: another one of two dimensions is then
-    trained with the run's other parameters, for the picture only.
+    If the embedding has more than two dimensions, another one with two dimensions is trained for the picture,
+    with the run's other parameters.
     """
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
@@ -147,8 +147,8 @@ def loss(model: str, **options: Any) -> None:
 def distances(model: str, **options: Any) -> None:
     """Draw how far apart held-out edges and non-edges are.
 
-    The published training has seen all edges. So the run's model is trained once more, without 15 percent of
-    the edges, which are then measured.
+    The published training has seen all edges. Therefore the model is trained again without 15 percent of
+    them, and these are measured.
     """
     from heat_neo4j import plots
 
@@ -164,8 +164,8 @@ def distances(model: str, **options: Any) -> None:
 def reliability(model: str, **options: Any) -> None:
     """Draw how often pairs of some probability were held-out links.
 
-    For each pattern, the share of links with a 95 percent interval, and the probability that the links of
-    other sources give to such pairs. Points on the diagonal are probabilities to rely on.
+    For each pattern, the share of links with a 95 percent interval, by the probability that links of other
+    sources give to such pairs. Points on the diagonal are reliable probabilities.
     """
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model

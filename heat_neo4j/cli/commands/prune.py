@@ -14,15 +14,15 @@ from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 @click.command(cls=HeatCommand, example="heat prune --model heat --records 20")
 @setting_options("refresh.records")
 @option("--previous", heading="What to remove", is_flag=True,
-        help="Also the version before the published one; there is no rollback then.")  # fmt: skip
+        help="Also remove the previous version; no rollback is possible then.")  # fmt: skip
 @dry_run_option
 @name_options
 @model_options
 def prune(model: str, records: int, previous: bool, dry_run: bool, **options: Any) -> None:
-    """Remove what no reader needs: what dead runs left, old records.
+    """Remove what no reader needs: remains of dead runs, old records.
 
-    A publication that was interrupted is finished or undone first; then the oldest records of runs go. The
-    published version stays, and so does the one before it, unless --previous is given.
+    First completes or undoes an interrupted publication, then removes the oldest records of runs. The
+    published version stays, and so does the previous one, unless you pass --previous.
     """
     with open_store(options) as store, Reporter() as progress:
         count = store.prune(model, records=records, previous=previous, dry_run=dry_run, on_progress=progress)

@@ -31,7 +31,7 @@ which_options: Decorator[Any] = stack(
     option("--predict", "patterns", heading=WHICH, multiple=True, metavar="PATTERN",
            help="Links of this pattern, such as 'User-RATED->Movie'; * is any name; repeat for more.  "
                 "[default: all that the node's labels allow]"),
-    option("--to", "reverse", heading=WHICH, is_flag=True, help="Who would link to NODE."),
+    option("--to", "reverse", heading=WHICH, is_flag=True, help="List who would link to NODE."),
     option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
            help="NODE has this label; repeat for more.  [default: those of the run]"),
 )  # fmt: skip
@@ -45,8 +45,8 @@ which_options: Decorator[Any] = stack(
 def recommend(node: str, patterns: Sequence[str], labels: Sequence[str], **options: Any) -> None:
     """List the likeliest links that one node lacks.
 
-    By the score of the published model, of all nodes that a pattern allows, whether the link is written or
-    not. NODE is an element id, or the value of its key, as for `heat neighbours`.
+    Scores every node that a pattern allows with the published model, also links that were not written.
+    NODE is the value of the node's key, or its element id, as for `heat neighbours`.
     """
     from heat_neo4j.patterns import check_pattern
     from heat_neo4j.pipeline import link_questions

@@ -26,20 +26,21 @@ heat refresh --config /etc/heat.toml --json
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @option("--mode", heading="Refreshing", type=click.Choice(("auto", "local", "warm", "full")), default="auto",
         help="What to do; auto decides by what has changed.")  # fmt: skip
-@option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and say what would be done.")
+@option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and print the plan.")
 @job_options
 @database_options
 @log_options
 def refresh(mode: str, dry_run: bool, **options: Any) -> None:
-    """Bring a model up to date, with no more work than that needs.
+    """Bring a model up to date with as little work as possible.
 
-    `heat embed` makes the first version of a model; without one this command ends with exit code 4. By what
-    has changed since the published run it does nothing, places new nodes among the others, trains on from the
-    published coordinates, or runs in full and turns the result to where the last one lay. A version that does
-    not pass the quality gate is recorded and not published. Only one process refreshes a model at a time.
+    `heat embed` makes the first version of a model; without one this command ends with exit code 4.
+    Depending on the changes since the published run, it does nothing, places new nodes among the others,
+    trains on from the published coordinates, or runs in full and turns the result towards the previous
+    one. A version that fails the quality gate is recorded but not published. Only one process refreshes a
+    model at a time.
 
-    Exit codes: 0 published, or nothing to do; 4 no such model; 9 another process is at it; 10 rejected;
-    others as everywhere.
+    Exit codes: 0 published, or nothing to do; 4 no such model; 9 another process is refreshing; 10
+    rejected; others as for every command.
     """
     from heat_neo4j.pipeline.embed import refresh as run
 

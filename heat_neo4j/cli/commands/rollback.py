@@ -15,11 +15,10 @@ from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 @name_options
 @model_options
 def rollback(model: str, dry_run: bool, **options: Any) -> None:
-    """Publish the version before the published one again.
+    """Publish the previous version again.
 
-    It is published as a new run is: readers see all of the one or all of the other, with coordinates, vector
-    index and predicted links. The version that was published is kept in its place, so a second rollback
-    undoes the first, until the next run.
+    Readers see all of one version or all of the other, with coordinates, vector index and predicted
+    links. The replaced version is kept until the next run, so a second rollback undoes the first.
     """
     with open_store(options) as store, Reporter() as progress:
         run, link_run = store.rollback(model, dry_run=dry_run, on_progress=progress)

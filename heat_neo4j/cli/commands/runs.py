@@ -30,8 +30,8 @@ HEADER = (
 def runs(of_model: str | None, **options: Any) -> None:
     """List the runs in the database, or show one.
 
-    A run is complete (published), superseded (another one took its place), rejected (by the quality gate), or
-    incomplete (being written, or ended half-way; its remains go with the next run or with `heat clear`).
+    A run is complete (published), superseded (replaced by another one), rejected (by the quality gate), or
+    incomplete (being written, or crashed; the next run or `heat clear` removes its remains).
     """
     if click.get_current_context().invoked_subcommand is not None:
         return

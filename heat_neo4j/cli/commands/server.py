@@ -24,7 +24,7 @@ OUTCOMES = {
 }
 
 name_option: Decorator[Any] = option(
-    "--name", metavar="NAME", default="default", help="Which server, to have several."
+    "--name", metavar="NAME", default="default", help="Name of the server, if you have several."
 )
 version_option: Decorator[Any] = option(
     "--version", type=click.Choice(list(RELEASES)), default=DEFAULT_SERIES,
@@ -37,11 +37,11 @@ any_version_option: Decorator[Any] = option(
 
 @click.group(cls=HeatSubgroup, example="heat server start\nheat server status")
 def server() -> None:
-    """Start, stop or look at a local Neo4j server.
+    """Start, stop or inspect a local Neo4j server.
 
-    A real Neo4j Community server without Docker, Maven or Java on this machine; it needs the extra 'local'.
-    It listens on 127.0.0.1 only, has a random password, keeps its data from start to start and reports
-    nothing to anybody. Data, jars and password are under HEAT_HOME, or else the user's data folder.
+    A real Neo4j Community server; this machine needs no Docker, Maven or Java. It needs the extra
+    'local'. It listens on 127.0.0.1 only, has a random password, keeps its data between starts and sends
+    no usage reports. Data, jars and password are in HEAT_HOME, or else in the user's data folder.
     """
 
 
@@ -59,8 +59,7 @@ def start(**options: Any) -> None:
     """Start the local server, and install it the first time.
 
     The first start of a release downloads it from Maven Central, 155 to 190 MB; later starts need no network.
-    Without NEO4J_URI the other commands use the running local server. With NEO4J_URI they use the server
-    that it names, and none is started.
+    The other commands use the running local server unless NEO4J_URI names another one.
     """
     if (chosen := os.environ.get("NEO4J_URI")) is not None:
         address = server_address(chosen)
@@ -93,7 +92,7 @@ def stop(name: str, version: str | None) -> None:
 @any_version_option
 @output_options
 def status(name: str, version: str | None) -> None:
-    """Say whether the local server runs, where, and how to connect to it."""
+    """Show whether the local server runs, and how to connect to it."""
     statuses = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
     if printed_as_json([status.to_dict() for status in statuses]):
         return

@@ -30,14 +30,14 @@ heat verify 20260801T060000Z-5f3a9c1e7b24 --model papers --n-threads 1
 @filter_options
 @model_options
 def verify(run_id: str | None, model: str, **options: Any) -> None:
-    """Train a run again and compare the result to the bit.
+    """Train a run again and compare every bit.
 
-    The graph is read as the run read it, trained with the run's parameters and seed, and the result compared
+    Reads the graph as the run did, trains with the run's parameters and seed, and compares the result
     with the coordinates in the graph. RUN is the id of a run of --model that is published or kept for a
-    rollback; without it, the published one. Nothing is written.
+    rollback; the default is the published one. Nothing is written.
 
-    Exit codes: 0 the same bits; 12 others; 13 the run cannot be verified, because the graph has changed since
-    or for a reason that is given; others as everywhere.
+    Exit codes: 0 the same bits; 12 other bits; 13 the run cannot be verified, because the graph has
+    changed or for another reason, which is printed; others as for every command.
     """
     from heat_neo4j.pipeline.verify import verify as run_verify
 

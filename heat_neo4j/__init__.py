@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from heat_neo4j.heat import HEAT
     from heat_neo4j.inputs.conversion import as_graph
     from heat_neo4j.linkpred.explanation import LinkExplanation
-    from heat_neo4j.linkpred.link_score import LinkScore, fit_link_score
-    from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+    from heat_neo4j.linkpred.link_score import LinkScore
+    from heat_neo4j.linkpred.prediction import PredictedLinks
     from heat_neo4j.linkpred.tuning import choose_parameters
     from heat_neo4j.local_server.server import LocalServer
     from heat_neo4j.pipeline.job import LinkOptions
@@ -43,8 +43,6 @@ _HOMES = {
     "as_graph": "inputs.conversion",
     "choose_parameters": "linkpred.tuning",
     "connect": "client",
-    "fit_link_score": "linkpred.link_score",
-    "predict_links": "linkpred.prediction",
     "to_neo4j_viz": "explore.neo4j_viz",
 }
 
@@ -66,8 +64,6 @@ __all__ = [
     "as_graph",
     "choose_parameters",
     "connect",
-    "fit_link_score",
-    "predict_links",
     "to_neo4j_viz",
 ]
 

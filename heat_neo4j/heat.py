@@ -474,24 +474,42 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         rules: bool = True,
         on_progress: Progress | bool = False,
     ) -> PredictedLinks:
-        """Return the likeliest links of the graph that was embedded; see `predict_links`.
+        """Return the likeliest links that the embedded graph lacks, of each pattern.
 
         Parameters
         ----------
+        k : int, optional
+            Links per node, which the patterns of its label share evenly. None sets no limit per node; `top`
+            must then be given.
         score : {"combined", "distance"}
             What ranks them: `link_score_`, which also gives probabilities, or the distance alone. If the
             graph has too few edges to fit a score, the distance does, and a warning says so.
-        k, top, patterns, min_degree, max_degree, min_probability, rules, on_progress
-            As for `predict_links`; the workers of `scheduler` search, if there is one. True draws bars.
+        top : int, optional
+            Largest number of links of each pattern; as many as it has relationships if not given.
+        patterns : sequence of str or of (source label, type, target label), optional
+            What to predict, such as ``"User-RATED->Movie"``; all patterns of the graph if not given, except
+            those with fewer than 10 relationships and less than a tenth of all.
+        min_degree, max_degree : int, optional
+            Leave out nodes with fewer or more neighbours.
+        min_probability : float
+            Leave out links that are less likely, [0, 1].
+        rules : bool
+            Drop links that the relationships rule out, such as a second director of a film.
+        on_progress : callable or bool
+            Called with ("links <pattern>", nodes done, nodes considered); True draws bars.
 
         Returns
         -------
         PredictedLinks
+            The same bits for any number of threads, and on the workers of `scheduler`.
 
         Raises
         ------
-        TypeError, ValueError, sklearn.exceptions.NotFittedError
-            As for `predict_links`; also if there is no such `score`, or a `min_probability` without one.
+        TypeError, ValueError
+            If a parameter is out of range, a pattern is not in the graph, or links by distance are to have a
+            least probability.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
 
         Examples
         --------

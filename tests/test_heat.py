@@ -15,11 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from heat_neo4j import HEAT, Graph, as_graph, fit_link_score, predict_links
+from heat_neo4j import HEAT, Graph, as_graph
 from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import distance, radius, to_poincare
+from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
+from heat_neo4j.linkpred.prediction import predict_links
 
 KARATE = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
 SMALL = {"n_components": 3, "walks_per_node": 3, "walk_length": 10, "random_state": 5, "n_threads": 1}

@@ -13,11 +13,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import heat_neo4j.heat as module
-from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j import HEAT, Graph
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of
-from heat_neo4j.linkpred.prediction import PredictedLinks
+from heat_neo4j.linkpred.link_score import fit_link_score
+from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.patterns import Pattern
 
 SMALL = {"n_components": 3, "walks_per_node": 3, "walk_length": 10, "random_state": 5, "n_threads": 1}

@@ -32,12 +32,12 @@ NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """Which links to predict; the parameters of `predict_links`.
+    """Which links to predict; the parameters of `HEAT.predict_links`.
 
     Parameters
     ----------
     k, top, patterns, min_degree, max_degree, min_probability, rules
-        As for `predict_links`.
+        As for `HEAT.predict_links`.
     score : {"combined", "distance"}
         What ranks the links: a `LinkScore` of distance, degrees, common neighbours, paths and attributes,
         which also gives each link a probability, and is fitted by training once more without a tenth of the

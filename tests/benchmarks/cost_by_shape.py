@@ -23,12 +23,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j import HEAT, Graph
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
+from heat_neo4j.linkpred.link_score import fit_link_score
+from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.patterns import link_limits
 from heat_neo4j.pipeline.estimate import RunSize, estimate
 

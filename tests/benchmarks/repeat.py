@@ -21,8 +21,9 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j import HEAT, predict_links
+from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.prediction import predict_links
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from heat_neo4j import Graph, predict_links
+from heat_neo4j import Graph
 from heat_neo4j._kernels.elementwise import arccosh1p
 from heat_neo4j._kernels.sweeps import BLOCK, GROUP, PROJECTED, paired_excess
 from heat_neo4j._utils.progress import no_progress
@@ -16,6 +16,7 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.geometry.search import Candidates, PartnerSearch, make_blocks
 from heat_neo4j.graph import Relationships
+from heat_neo4j.linkpred.prediction import predict_links
 
 N = 700
 

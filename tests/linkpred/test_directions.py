@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from heat_neo4j import HEAT, Graph, predict_links
+from heat_neo4j import HEAT, Graph
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.recommendation import likeliest_partners
 
 

@@ -7,12 +7,13 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j import Graph, predict_links
+from heat_neo4j import Graph
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.features import PairFeatures
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
+from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.patterns import Pattern
 

@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_release, pytest.mark.xdist_group
 TOY = """
 import numpy as np
 from scipy import sparse
-from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j import HEAT, Graph
+from heat_neo4j.linkpred.link_score import fit_link_score
+from heat_neo4j.linkpred.prediction import predict_links
 near = np.abs(np.subtract.outer(np.arange(200), np.arange(200)))
 graph = Graph(sparse.csr_array(((near > 0) & (near < 5)).astype(float)), np.eye(200))
 model = HEAT(n_components=2, walks_per_node=2, walk_length=10, n_negatives=3, n_threads=1, random_state=0)

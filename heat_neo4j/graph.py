@@ -1,4 +1,4 @@
-"""`Graph`: the one form in which every other module sees an attributed graph."""
+"""`Graph`: the representation of an attributed graph in all other modules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Triple = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a graph came from, as plain data that JSON can hold."""
+    """The origin of a graph, as JSON data."""
 
     projection: Mapping[str, Any] = field(default_factory=dict)  # labels, types, weight, attributes, filters
     counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, and so on
@@ -35,7 +35,7 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Relationships:
-    """Which nodes a relationship of each type leads from and to; several of one type count once.
+    """Sources and targets of the relationships of each type; parallel ones of one type count once.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ class Relationships:
     def from_pairs(
         cls, pairs: Mapping[str, tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]
     ) -> Relationships:
-        """Return those of each type from their sources and targets, in any order, repeated or not.
+        """Return the relationships of each type from sources and targets, in any order, repeated or not.
 
-        A relationship from a node to itself is left out, and a type without any other.
+        Relationships from a node to itself are left out, and types without others.
         """
         names, sources, targets = [], [], []
         for name in sorted(pairs):
@@ -72,7 +72,7 @@ class Relationships:
         return cls(tuple(names), starts, np.concatenate((empty, *sources)), np.concatenate((empty, *targets)))
 
     def of(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return sources and targets of one type, sorted; both empty if there is none of it."""
+        """Return sources and targets of one type, sorted; both are empty if it has none."""
         if name not in self.types:
             return self.source[:0], self.target[:0]
         place = list(self.types).index(name)
@@ -86,7 +86,7 @@ class Relationships:
         return sparse.csr_array(entries, shape=(n_nodes, n_nodes))
 
     def among(self, nodes: NDArray[np.int64], n_nodes: int) -> Relationships:
-        """Return those between some of the `n_nodes` nodes, whose rows rise, numbered as given."""
+        """Return the relationships between some of the `n_nodes` nodes (rising rows), renumbered."""
         row_of = np.full(n_nodes, -1, dtype=np.int64)
         row_of[nodes] = np.arange(len(nodes))
         renumbered = {name: [row_of[ends] for ends in self.of(name)] for name in self.types}
@@ -96,7 +96,7 @@ class Relationships:
         )
 
     def schema(self, label_sets: Sequence[tuple[str, ...]], codes: NDArray[np.int64]) -> dict[Triple, int]:
-        """Count them by the labels of their source, their type, and the labels of their target.
+        """Count relationships by the labels of their source, their type, and the labels of their target.
 
         Node i has the labels ``label_sets[codes[i]]``.
         """
@@ -110,14 +110,14 @@ class Relationships:
         return counts
 
     def without(self, pairs: NDArray[np.int64], n_nodes: int) -> Relationships:
-        """Return those that join none of the `pairs`, rows (u, v) of shape (m, 2), whichever way."""
+        """Return the relationships that join none of the `pairs`, shape (m, 2), in either direction."""
         gone = np.sort(np.sort(pairs, axis=1) @ (n_nodes, 1))
         source, target = self.source.astype(np.int64), self.target.astype(np.int64)
         codes = np.minimum(source, target) * n_nodes + np.maximum(source, target)
         return self.some(~np.isin(codes, gone))
 
     def some(self, stays: NDArray[np.bool_]) -> Relationships:
-        """Return those that a mask of shape (R,) marks."""
+        """Return the relationships that a mask of shape (R,) selects."""
         kept = {}
         for name, low, high in zip(self.types, self.starts[:-1], self.starts[1:], strict=True):
             own = stays[low:high]
@@ -139,17 +139,17 @@ class Graph:
     ----------
     adjacency : sparse matrix or array of shape (N, N)
         Non-negative finite weights W. A symmetric matrix holds the weights of undirected edges; any other
-        holds those of directed ones, and both directions of each pair are summed. (A scale common to all
-        weights changes no embedding.) Zero weights and self-relationships are dropped (a walk learns nothing
-        from them).
+        holds those of directed ones, and both directions of each pair are summed. Scaling
+        all weights does not change the embedding. Zero weights and self-relationships are dropped, as a walk
+        learns nothing from them.
         Stored as `scipy.sparse.csr_array`, float64, sorted indices.
     attributes : sparse or dense array of shape (N, F), optional
         Finite attribute values X, raw: `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
     node_ids : sequence of str, optional
         The database's element ids, in row order. Empty for a graph that came from no database.
     keys : sequence, optional
-        What the user calls each node, such as values of a property, or the nodes of a NetworkX graph:
-        hashable, each once.
+        The user's name of each node, such as the value of a property, or the node of a NetworkX graph:
+        hashable and unique.
     labels : mapping of str to bool array of shape (N,), optional
         For each node label, which rows carry it.
     attribute_names : sequence of str, optional
@@ -157,16 +157,16 @@ class Graph:
     provenance : Provenance, optional
         Where the graph came from.
     edge_times : float64 array of shape (n_edges,), optional
-        Since when each edge has been there, NaN where nobody knows: seconds since 1970 UTC if
-        `times_are_dates`, else a number of the user's own. In the order of
+        The time since when each edge exists, NaN if unknown: seconds since 1970 UTC if `times_are_dates`,
+        otherwise the user's own number. In the order of
         ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted by u, then v.
     times_are_dates : bool
-        How `edge_times` are to be read.
+        Whether `edge_times` are dates.
     relationships : Relationships, optional
-        Directions and types of what `adjacency` joins, and of no other pair; None where nobody knows them.
+        Directions and types of the pairs in `adjacency`; None if unknown.
     checked : csr_array, optional
-        `adjacency` itself, where it is known to be as it is stored: symmetric, of finite weights above 0,
-        without a diagonal, indices sorted and each once. Then it is neither checked nor copied.
+        `adjacency` itself, if it is known to have the stored form: symmetric, finite weights above 0, no
+        diagonal, sorted unique indices. It is then neither checked nor copied.
 
     Raises
     ------
@@ -174,7 +174,7 @@ class Graph:
         If `adjacency` is not a scipy sparse matrix.
     ValueError
         If shapes disagree, a weight or attribute is negative (weights) or not finite, a time is infinite, or
-        a relationship leads to a row that is not there.
+        a relationship leads to a row that does not exist.
     """
 
     adjacency: sparse.csr_array
@@ -242,7 +242,7 @@ class Graph:
 
     @property
     def names(self) -> Sequence[Any]:
-        """What results call the nodes: `keys`, else `node_ids`, else the numbers of the rows; length N."""
+        """Names of the nodes in results: `keys`, else `node_ids`, else the numbers of the rows; length N."""
         return self.keys or self.node_ids or range(self.n_nodes)
 
     def among(self, nodes: NDArray[np.int64]) -> Graph:
@@ -269,7 +269,7 @@ class Graph:
         )
 
     def packed(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the graph as arrays and JSON data, of which `unpacked` makes it again, to the bit."""
+        """Return the graph as arrays and JSON data, from which `unpacked` restores it to the bit."""
         facts = {
             "node_ids": list(self.node_ids),
             "keys": list(map(_plain_name, self.keys)),
@@ -295,7 +295,7 @@ class Graph:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Graph:
-        """Return the graph that `packed` described; some error if the parts do not fit each other."""
+        """Return the graph that `packed` described; raises some error if the parts do not match."""
         own: dict[str, Any] = {
             name: tuple(each) if isinstance(each, list) else each for name, each in facts.items()
         }
@@ -321,7 +321,7 @@ class Graph:
         )
 
     def digest(self) -> str:
-        """Return a hash of all that an embedding depends on: nodes, weights, attributes, types."""
+        """Return a hash of everything that an embedding depends on: nodes, weights, attributes, types."""
         digest = blake2b(digest_size=16)
         for begin in range(0, len(self.node_ids), _AT_ONCE):
             digest.update(json.dumps(list(self.node_ids[begin : begin + _AT_ONCE])).encode())
@@ -397,10 +397,10 @@ def _name_of_plain(name: Any) -> Any:
 def earliest_times(
     u: NDArray[np.int64], v: NDArray[np.int64], times: NDArray[np.float64], n_nodes: int
 ) -> NDArray[np.float64]:
-    """Return since when each undirected edge has been there: the earliest time of what joins its two ends.
+    """Return since when each undirected edge exists: the earliest time of its relationships.
 
-    `u` and `v` are rows, u != v, either way round; a pair may come several times, and its time be NaN where
-    it is unknown. The times are in the order of `Graph.edge_times`, NaN for a pair without any; the same bits
+    `u` and `v` are rows, u != v, in either order; a pair may occur several times, with NaN for an unknown
+    time. The times are in the order of `Graph.edge_times`, NaN for a pair without any; the same bits
     for any order of pairs.
     """
     pairs = np.minimum(u, v) * np.int64(n_nodes) + np.maximum(u, v)
@@ -504,7 +504,7 @@ def _checked_times(values: Any, n_edges: int) -> NDArray[np.float64]:
 
 
 def _parts(length: int) -> Iterator[slice]:
-    """Yield parts of an array that may be larger than memory, to be looked at one by one."""
+    """Yield parts of an array that may be larger than memory."""
     return (slice(begin, begin + _AT_ONCE) for begin in range(0, length, _AT_ONCE))
 
 

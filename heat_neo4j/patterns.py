@@ -1,8 +1,8 @@
-"""`Pattern`: source label, relationship type, target label, as a graph has them: what links are predicted of.
+"""`Pattern`: source label, relationship type, target label; links are predicted by pattern.
 
-A node may carry several labels. As source of a type it counts under one of them: the rarest label that all
-sources of the type carry; where there is none, the label that most of them carry, the rest under the label
-that most of the rest carry, and so on. The same holds for targets.
+A node may have several labels. As a source of a type it counts under one of them: the rarest label that all
+sources of the type have. If there is none, it is the label that most of them have; the rest count under
+the label that most of the rest have, and so on. The same holds for targets.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pattern(NamedTuple):
 def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int]) -> dict[Pattern, int]:
     """Return the patterns of a graph with their relationships, by type, then most relationships first.
 
-    Each relationship is of one pattern. `schema` counts relationships by the labels of their ends and their
+    Each relationship belongs to one pattern. `schema` counts relationships by the labels of their ends and their
     type, `carriers` the nodes with each label.
     """
     counts: Counter[Pattern] = Counter()
@@ -62,7 +62,7 @@ def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int])
 
 
 def common_patterns(observed: Mapping[Pattern, int]) -> dict[Pattern, int]:
-    """Return the patterns that have enough relationships for links to be predicted.
+    """Return the patterns with enough relationships to predict links.
 
     A pattern is too rare if it has fewer than 10 relationships and less than a tenth of the graph's.
     """
@@ -93,7 +93,7 @@ def _fewest(counts: Collection[int]) -> int:
 def chosen_patterns(
     specs: Sequence[str | Sequence[str]], schema: Mapping[Triple, int], carriers: Mapping[str, int]
 ) -> dict[Pattern, int]:
-    """Return the patterns that are asked for, with their relationships, in the order of asking.
+    """Return the requested patterns with their relationships, in the requested order.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def chosen_patterns(
     Raises
     ------
     ValueError
-        If one is not written so, or the graph has no relationship that it describes.
+        If one has another form, or matches no relationship of the graph.
     """
     observed = observed_patterns(schema, carriers)
     chosen: dict[Pattern, int] = {}
@@ -162,7 +162,7 @@ class _Name(NamedTuple):
 
 
 def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[int]:
-    """Return how many of `k` links a node gets of each pattern.
+    """Return how many of `k` links a node gets from each pattern.
 
     A pattern shares the `k` links evenly with those of its source label, or with those of its target label if
     these are fewer. A node gets one link of each pattern at least.
@@ -176,7 +176,7 @@ def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[int]:
 
 
 def check_pattern(spec: str | Sequence[str]) -> str:
-    """Return a pattern that is asked for as text; a ValueError if `chosen_patterns` could not read it."""
+    """Return a requested pattern as text; a ValueError if `chosen_patterns` could not read it."""
     source, kind, target = _parsed(spec)
     return spec if isinstance(spec, str) else f"{source}-{kind}->{target}"
 
@@ -200,7 +200,7 @@ def _parsed(spec: str | Sequence[str]) -> tuple[_Name, _Name, _Name]:
 def _matches(
     wanted: tuple[_Name, _Name, _Name], observed: Mapping[Pattern, int], schema: Mapping[Triple, int]
 ) -> Iterator[tuple[Pattern, int]]:
-    """Yield the patterns that fit: observed ones, and those of labels that are named as they are."""
+    """Yield the matching patterns: observed ones, and those of literally named labels."""
     source, kind, target = wanted
     for types in sorted({pattern.type for pattern in observed if kind.matches(pattern.type)}):
         own = [pattern for pattern in observed if pattern.type == types]

@@ -120,7 +120,7 @@ class ServerFolder:
 
     @property
     def size(self) -> int:
-        """Bytes of all files; a file that a running server removes meanwhile does not count."""
+        """Bytes of all files; a file that a running server removes concurrently does not count."""
         total = 0
         for folder, _, files in os.walk(self.path):
             for file in files:

@@ -1,6 +1,6 @@
 """Install exactly the jars of a lock file.
 
-``python -m heat_neo4j.local_server.jars 5.26`` writes the lock file of a release anew.
+``python -m heat_neo4j.local_server.jars 5.26`` rewrites the lock file of a release.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ INSTALL_TIMEOUT = 1800.0  # seconds to wait for another process that is installi
 
 @dataclass(frozen=True)
 class LockedJar:
-    """One entry of a lock file: Maven coordinates, of which the classifier is mostly empty, and a digest."""
+    """One entry of a lock file: Maven coordinates, usually without a classifier, and a digest."""
 
     group: str
     artifact: str
@@ -117,7 +117,7 @@ def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_prog
 def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
     """Resolve Maven coordinates; write every jar with its SHA-256 to `path`; return how many.
 
-    Jars of `provided` are left out, in any version: a plugin's server has them already.
+    Jars of `provided` are left out, in any version, because the server has them already.
     """
     from jgo.env import LockFile
     from jgo.maven import MavenContext, PythonResolver

@@ -92,7 +92,7 @@ class LogMarks:
         return match["name"] if match else None
 
     def listed_cause(self) -> str | None:
-        """Return what is wrong and what to do, for the causes listed here."""
+        """Return the problem and its fix, for the causes listed here."""
         text = self.text()
         return next((meaning for pattern, meaning in CAUSES if pattern.search(text)), None)
 
@@ -124,7 +124,7 @@ def _plain_lines(text: str) -> list[str]:
 
 
 def _query(http_port: int, password: str) -> tuple[int | None, str]:
-    """Run ``RETURN 1`` over HTTP; return the status, None without a response, and the error message.
+    """Run ``RETURN 1`` over HTTP; return the status (None without a response) and the error message.
 
     Success shows more than an open port: the database is online and the password fits.
     """
@@ -156,7 +156,7 @@ def launch(
     ports: tuple[int | None, int | None],
     timeout: float,
 ) -> ServerRecord:
-    """Start a server that does not run; return when it serves queries, within `timeout` seconds.
+    """Start a stopped server; return when it serves queries, within `timeout` seconds.
 
     Ports are those of Bolt and HTTP, None to choose. Nothing is left running if it fails.
     """

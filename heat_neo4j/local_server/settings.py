@@ -1,4 +1,4 @@
-"""What a server runs with: Java and its options, memory, ports, the initial password and neo4j.conf."""
+"""Settings of a server: Java and its options, memory, ports, the initial password and neo4j.conf."""
 
 import os
 import random
@@ -103,7 +103,7 @@ def find_java() -> Path:
 
 
 def server_environment() -> dict[str, str]:
-    """Return the environment for Java: ours without NEO4J_*, which holds a password and other servers."""
+    """Return this process's environment without NEO4J_*, which hold a password and other servers."""
     return {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
 
 
@@ -160,8 +160,8 @@ def write_settings(folder: ServerFolder, release: Release, memory: Memory, bolt:
 def set_initial_password(folder: ServerFolder, java: Path, jars: Sequence[Path], password: str) -> None:
     """Set the password of user ``neo4j`` before the first start, so the default never works.
 
-    Neo4j's admin tool takes it as an argument, here from a file for the owner only, which Java expands:
-    no process list shows it.
+    Neo4j's admin tool takes it as an argument. Java reads it from a file for the owner only, so no process
+    list shows it.
     """
     file = folder.path / "run" / "set-password.args"
     options = java_options(jars, Memory(heap="256m", page_cache="8m"))

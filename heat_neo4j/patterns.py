@@ -45,8 +45,8 @@ class Pattern(NamedTuple):
 def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int]) -> dict[Pattern, int]:
     """Return the patterns of a graph with their relationships, by type, then most relationships first.
 
-    Each relationship belongs to one pattern. `schema` counts relationships by the labels of their ends and their
-    type, `carriers` the nodes with each label.
+    Each relationship belongs to one pattern. `schema` counts relationships by the labels of their ends and
+    their type, `carriers` the nodes with each label.
     """
     counts: Counter[Pattern] = Counter()
     by_type: defaultdict[str, dict[Triple, int]] = defaultdict(dict)

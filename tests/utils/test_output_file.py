@@ -63,7 +63,7 @@ COMMANDS = (
     ("evaluate", "classes", "--classes-from-labels", "--picture"),
     ("explore", "--output"),
     ("demo", "--picture"),
-    ("serve", "--health-file"),
+    ("serve", "--every", "1h", "--health-file"),
 )
 
 

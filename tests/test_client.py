@@ -159,7 +159,7 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
         links = model.predict_links(k=2, score="distance", patterns=[pattern], rules=False)
         record = db.publish(graph, model, links, model=WriteNames("client", embedding="place"))
         assert record.settings["links"]["patterns"] == ["ClientPaper-CLIENT_CITES->ClientPaper"]
-        assert (record.settings["links"]["probability"], record.settings["links"]["rules"]) == (False, False)
+        assert (record.settings["links"]["score"], record.settings["links"]["rules"]) == ("distance", False)
         assert record.model == "client"
         assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
         with pytest.raises(ProjectionError, match="no version before"):

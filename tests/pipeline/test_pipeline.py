@@ -102,7 +102,7 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
     if chosen:
         cypher(MORE_CITATIONS)
     path = tmp_path / "pipe.checkpoint"
-    options = {"names": NAMES, "links": LINKS, "coordinates": "hyperboloid", "choose": choose}
+    options = {"model": NAMES, "links": LINKS, "coordinates": "hyperboloid", "choose": choose}
     plain = new_model()
     expected = embed(store, PAPERS, plain, dry_run=True, **options)
 

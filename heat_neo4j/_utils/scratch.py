@@ -31,11 +31,6 @@ class Scratch:
         self._folder = None if folder is None else Path(folder)
         self._open = ExitStack()
 
-    @property
-    def on_disk(self) -> bool:
-        """Whether arrays are made in files."""
-        return self._folder is not None
-
     def __enter__(self) -> Self:
         return self
 

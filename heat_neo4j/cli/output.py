@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from types import FrameType
 from typing import Any, TextIO
 
@@ -19,7 +20,6 @@ import click
 from heat_neo4j._utils.display import printable, printable_json
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import ProgressBars
-from heat_neo4j.cli.log_json import json_line
 from heat_neo4j.errors import OutputFailed
 from heat_neo4j.redaction import redacted, redacted_data
 
@@ -300,3 +300,18 @@ def check_interrupt() -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _pressed.set()
     signal.default_int_handler(number, frame)
+
+
+def json_line(line: str, **fields: Any) -> str:
+    """Return one line: time (UTC), level, event, what else is known, and the message; None is left out.
+
+    A `LogLine` brings its own level, event and fields, which `fields` replace; any other text is of level
+    "info" and event "log".
+    """
+    known: dict[str, Any] = {"level": "info", "event": "log"}
+    if isinstance(line, LogLine):
+        known = {"level": line.level, "event": line.event, **line.fields}
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    document = {"time": now, **known, **fields, "message": str(line)}
+    document = {name: value for name, value in document.items() if value is not None}
+    return printable_json(json.dumps(redacted_data(document), ensure_ascii=False, allow_nan=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from heat_neo4j.patterns import Pattern
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Negatives = Literal["all", "hard"]
-NEGATIVES: tuple[Negatives, ...] = get_args(Negatives)
 
 _TOP = 10
 _PRECISION_AT = (10, 100)

@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _NON_EDGES_PER_EDGE = 5
 _MIN_PAIRS = 10  # held-out edges, and non-edges; fewer say too little
+_MOST_OF_SMALL = 0.2  # share that is held out of a graph of few edges
 WALKS_HELD_OUT = 0.2
 """Share of the model's walks for the embedding without held-out links; more rank no better."""
 _LINKS_OF_BIN = 8
@@ -46,13 +47,15 @@ def embed_without(
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
     The latest edges are held out where the graph knows times, else any: a node may lose all it has, as new
-    nodes have none. Half of the pairs that several relationships join lose one of them only. The clone takes
-    a fifth of the walks.
+    nodes have none. A graph of fewer than 100 edges loses 10, or a fifth if that is less. Half of the pairs
+    that several relationships join lose one of them only. The clone takes a fifth of the walks.
 
     A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
+    if 0.0 < share < (least := min(_MIN_PAIRS / max(graph.n_edges, 1), _MOST_OF_SMALL)):
+        share = least
     try:
         split = latest_or_random(graph, share, seed, non_edges_per_edge=_NON_EDGES_PER_EDGE)
     except ValueError as error:

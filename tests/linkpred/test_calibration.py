@@ -128,6 +128,19 @@ def test_says_why_there_is_no_score(graph: Graph, message: str) -> None:
         fit_link_score(quick_heat(random_state=0), graph)
 
 
+@pytest.mark.parametrize(("edges", "held"), [(60, 10), (40, 8), (200, 20)])
+def test_a_small_graph_loses_ten_edges_but_no_more_than_a_fifth(edges: int, held: int) -> None:
+    ring = np.arange(edges)
+    adjacency = sparse.csr_array((np.ones(edges), (ring, (ring + 1) % edges)), shape=(edges, edges))
+    graph = Graph(sparse.csr_array(adjacency + adjacency.T))
+    if held < 10:
+        with pytest.raises(CalibrationError, match=f"{held} edges can be held out"):
+            embed_without(quick_heat(random_state=0), graph)
+    else:
+        split, _ = embed_without(quick_heat(random_state=0), graph)
+        assert len(split.test_edges) == held
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0, 1.5])
 def test_a_share_out_of_range_is_refused(share: float) -> None:
     with pytest.raises(CalibrationError, match=r"no link score: .*share"):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.frames import Rows
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.database import gds
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
 from heat_neo4j.database.index.between import Between, find_between
 from heat_neo4j.database.index.nearest import Among, Neighbours, find_neighbours
@@ -52,7 +51,7 @@ from heat_neo4j.database.runs import (
 from heat_neo4j.database.statements import identifier_to_copy
 from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.versions import Version, runs_of
-from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
+from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Triple
@@ -67,8 +66,8 @@ class Neo4jStore:
     def __init__(
         self, driver: neo4j.Driver, *, database: str | None = None, trusted: Sequence[str] = ()
     ) -> None:
-        self._connection = Connection(driver, database)
-        self._connection.trust = Trust(trusted)
+        self.connection = Connection(driver, database)
+        self.connection.trust = Trust(trusted)
 
     @classmethod
     def connect(
@@ -76,8 +75,8 @@ class Neo4jStore:
     ) -> Self:
         """Connect to the server at `uri`; see `heat_neo4j.connect`."""
         store = cls.__new__(cls)
-        store._connection = Connection.open(uri, auth=auth, database=database)
-        store._connection.trust = Trust(trusted)
+        store.connection = Connection.open(uri, auth=auth, database=database)
+        store.connection.trust = Trust(trusted)
         return store
 
     def __enter__(self) -> Self:
@@ -89,26 +88,26 @@ class Neo4jStore:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Neo4jStore({self._connection.address})"
+        return f"Neo4jStore({self.connection.address})"
 
     @property
     def address(self) -> str:
         """How messages name the server."""
-        return self._connection.address
+        return self.connection.address
 
     def close(self) -> None:
         """Close the connection; a driver that was handed in stays open."""
-        self._connection.close()
+        self.connection.close()
 
     @property
     def server(self) -> ServerInfo:
         """Version, edition and address of the server, and the database in use."""
-        return self._connection.server
+        return self.connection.server
 
     @property
     def trust(self) -> Trust:
         """The filters and the property names that the operator vouches for."""
-        return self._connection.trust
+        return self.connection.trust
 
     def doctor(self) -> ServerReport:
         """Return what the server offers the user, what is published there, and what is wrong.
@@ -120,11 +119,11 @@ class Neo4jStore:
         ServerReport
             With one line per problem; none if the server is fit for use.
         """
-        return inspect_server(self._connection)
+        return inspect_server(self.connection)
 
     def tracer(self, callback: Tracer | None) -> None:
         """Have `callback(statement, parameters)` called before each statement is sent; None ends it."""
-        self._connection.tracer = callback
+        self.connection.tracer = callback
 
     def run(self, cypher: str, /, **parameters: Any) -> Rows:
         """Run a Cypher statement in a transaction and return its rows.
@@ -152,7 +151,7 @@ class Neo4jStore:
 
             db.run("MATCH (p:Paper) WHERE p.year > $since RETURN p.id AS id", since=2000).to_frame()
         """
-        records = self._connection.write_transaction(
+        records = self.connection.write_transaction(
             lambda current: current.run(cypher, parameters).records, doing="running Cypher"
         )
         return Rows(dict(record) for record in records)
@@ -188,13 +187,13 @@ class Neo4jStore:
             return Rows()  # not published: the names in the file could be those of another model
         names |= own
         values = {each.name: values[each.name] for each in query.parameters}
-        records = self._connection.read(query.written(names), values, doing="querying")
+        records = self.connection.read(query.written(names), values, doing="querying")
         if not records:
             chosen = [[names[each]] if each in names else [] for each in ("label", "property")]
             if any(chosen):
-                require_names(self._connection, *chosen)
-            if "model" in values and not read_version(self._connection, values["model"]):
-                raise nothing_published(values["model"], self._connection)
+                require_names(self.connection, *chosen)
+            if "model" in values and not read_version(self.connection, values["model"]):
+                raise nothing_published(values["model"], self.connection)
         return Rows(dict(record) for record in records)
 
     def copy_query(self, name: str, model: str = "heat", **names: str) -> str:
@@ -235,9 +234,9 @@ class Neo4jStore:
 
     def _names_of(self, query: LibraryQuery, model: str) -> dict[str, str]:
         """Return the properties, the index and the type of links of a model, as far as a query names them."""
-        version = read_version(self._connection, model)
+        version = read_version(self.connection, model)
         if not version:
-            raise nothing_published(model, self._connection)
+            raise nothing_published(model, self.connection)
         properties = {"type": "linkType", "embedding": "vectorProperty", "radius": "radiusProperty"}
         names = {name: version[held] for name, held in properties.items() if held in version}
         if "index" in query.names:
@@ -317,7 +316,7 @@ class Neo4jStore:
             coordinates, there is no such property to show, or the server refuses the filter.
         """
         found = find_neighbours(
-            self._connection,
+            self.connection,
             node,
             n_neighbors=n_neighbors,
             model=model,
@@ -334,7 +333,7 @@ class Neo4jStore:
         empty = [name for name in show or () if all(each.properties[name] is None for each in found.nodes)]
         if found.nodes and empty:
             there = sorted({label for each in found.nodes for label in each.labels})
-            require_names(self._connection, there, empty)
+            require_names(self.connection, there, empty)
         return found
 
     def between(
@@ -370,7 +369,7 @@ class Neo4jStore:
             If the model is not published, or a node is not there, not the only one of that value or without
             coordinates.
         """
-        return find_between(self._connection, node, other, k=k, model=model, labels=labels)
+        return find_between(self.connection, node, other, k=k, model=model, labels=labels)
 
     def links_of(
         self, nodes: Sequence[str], *, k: int = 10, model: str = "heat", key: Key | None = None
@@ -399,7 +398,7 @@ class Neo4jStore:
         ProjectionError
             If the model is not published.
         """
-        return read_node_links(self._connection, nodes, k=k, model=model, key=key)
+        return read_node_links(self.connection, nodes, k=k, model=model, key=key)
 
     def find_node(self, node: str, *, model: str = "heat", labels: Sequence[str] | None = None) -> str:
         """Return the element id of a node by the value of its key, as `neighbours` finds it.
@@ -411,7 +410,7 @@ class Neo4jStore:
         ProjectionError
             If the model is not published, or there is not exactly one node of that key.
         """
-        return find_node(self._connection, read_scope(self._connection, model).nodes, node, labels)
+        return find_node(self.connection, read_scope(self.connection, model).nodes, node, labels)
 
     def index_status(self, model: str = "heat") -> IndexStatus:
         """Return what there is of the vector index of a model's published coordinates.
@@ -421,7 +420,7 @@ class Neo4jStore:
         ProjectionError
             If it has no published coordinates.
         """
-        return index_status(self._connection, model)
+        return index_status(self.connection, model)
 
     def start_run(
         self, graph: Graph, *, parts: Sequence[str] = (EMBEDDING,), **options: Unpack[WriteOptions]
@@ -435,7 +434,7 @@ class Neo4jStore:
                 run.write_links(links)
                 record = run.publish()
         """
-        return Run(self._connection, graph, parts=parts, **options)
+        return Run(self.connection, graph, parts=parts, **options)
 
     def write_embedding(
         self,
@@ -532,7 +531,7 @@ class Neo4jStore:
         ProjectionError
             If the model has nothing published, or a node has no coordinates of the published run.
         """
-        return read_embedding(self._connection, graph, (names or WriteNames()).model)
+        return read_embedding(self.connection, graph, (names or WriteNames()).model)
 
     def read_stored(
         self, graph: Graph, model: str = "heat", version: Version | None = None
@@ -554,7 +553,7 @@ class Neo4jStore:
         ProjectionError
             If the values were changed by others, or are published anew again and again.
         """
-        return read_stored(self._connection, graph, model, version)
+        return read_stored(self.connection, graph, model, version)
 
     def read_kept(self, graph: Graph, model: str = "heat") -> StoredCoordinates | None:
         """Return the coordinates of the version before the published one, which is kept for a rollback.
@@ -569,7 +568,7 @@ class Neo4jStore:
         ProjectionError
             As for `read_stored`.
         """
-        return read_kept(self._connection, graph, model)
+        return read_kept(self.connection, graph, model)
 
     def read_links(self, graph: Graph, model: str = "heat") -> StoredLinks | None:
         """Return the published predicted links between rows of `graph`.
@@ -584,7 +583,7 @@ class Neo4jStore:
         ProjectionError
             If the links are published anew while they are read.
         """
-        return read_links(self._connection, graph, model)
+        return read_links(self.connection, graph, model)
 
     def create_index(self, model: str = "heat", *, on_progress: Progress | bool = False) -> IndexStatus:
         """Make the vector index of a model's published coordinates, unless it is there and as it must be.
@@ -601,15 +600,15 @@ class Neo4jStore:
         WriteRefused
             If a node has no label, an index of others is in the way, or the user may not.
         """
-        return create_index(self._connection, model, as_progress(on_progress))
+        return create_index(self.connection, model, as_progress(on_progress))
 
     def drop_index(self, model: str = "heat") -> tuple[str, ...]:
         """Drop the vector index of a model's published coordinates; return the names, if there were any."""
-        return drop_index(self._connection, model)
+        return drop_index(self.connection, model)
 
     def bookkeeping(self) -> Bookkeeping:
         """Return what is published of each model, and all runs, as one transaction saw them."""
-        return read_bookkeeping(self._connection, history=True)
+        return read_bookkeeping(self.connection, history=True)
 
     def runs(self, model: str | None = None) -> list[RunRecord]:
         """Return the runs in this database (of one `model`, if given), latest first."""
@@ -617,7 +616,7 @@ class Neo4jStore:
 
     def published_run(self, model: str = "heat") -> RunRecord | None:
         """Return the run whose coordinates are published; None if there is none."""
-        return read_bookkeeping(self._connection).published_run(model)
+        return read_bookkeeping(self.connection).published_run(model)
 
     def rollback(
         self, model: str = "heat", *, dry_run: bool = False, on_progress: Progress | bool = False
@@ -653,7 +652,7 @@ class Neo4jStore:
         """
         self._check_model(model)
         if dry_run:
-            return runs_of(version_before(read_version(self._connection, model), model))
+            return runs_of(version_before(read_version(self.connection, model), model))
         with self.lease(model) as lease:
             return rollback(lease, as_progress(on_progress))
 
@@ -694,24 +693,24 @@ class Neo4jStore:
         if lease is None:
             self._check_model(model)
         if dry_run:
-            return count_needless(read_bookkeeping(self._connection, history=True), model, records, previous)
+            return count_needless(read_bookkeeping(self.connection, history=True), model, records, previous)
         with nullcontext(lease) if lease else self.lease(model) as held:
             return prune(held, records=records, previous=previous, on_progress=as_progress(on_progress))
 
     def _check_model(self, model: str) -> None:
         """Raise a ProjectionError if there is no such model here."""
-        read_bookkeeping(self._connection, history=True).check_model(model)
+        read_bookkeeping(self.connection, history=True).check_model(model)
 
     def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> AbstractContextManager[Lease]:
         """Return a context manager that holds the lease of a model; see `Lease`.
 
         A publication that was interrupted is finished, or undone, before.
         """
-        return write_lease(self._connection, model, seconds)
+        return write_lease(self.connection, model, seconds)
 
     def check_reachable(self) -> None:
         """Raise a `ConnectionFailed` at once if the server does not answer."""
-        self._connection.read_once("RETURN 1", doing="asking whether the server answers")
+        self.connection.read_once("RETURN 1", doing="asking whether the server answers")
 
     def clear(
         self,
@@ -749,7 +748,7 @@ class Neo4jStore:
             If there is no such run, or the user may not write.
         """
         return clear(
-            self._connection,
+            self.connection,
             run_id=run_id,
             model=model,
             everything=everything,
@@ -799,7 +798,7 @@ class Neo4jStore:
         ConfigError
             If files cannot be made in `scratch`, or its disk is full.
         """
-        graph = read_graph(self._connection, projection, recipe, on_progress, scratch, with_keys=with_keys)
+        graph = read_graph(self.connection, projection, recipe, on_progress, scratch, with_keys=with_keys)
         self.trust.remember_filters(projection.node_filter, projection.relationship_filter)
         return graph
 
@@ -818,7 +817,7 @@ class Neo4jStore:
         ProjectionError
             If no node of the graph has the property, or nodes have been deleted since it was read.
         """
-        return read_property(self._connection, graph, name)
+        return read_property(self.connection, graph, name)
 
     def properties_of(self, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Read all properties of some nodes, as they are now, without what runs of this package wrote there.
@@ -833,25 +832,7 @@ class Neo4jStore:
         dict
             Of each node that is still there its properties, by name.
         """
-        return read_properties_of(self._connection, nodes)
-
-    def gds_version(self) -> str | None:
-        """Return the version of Graph Data Science on the server; None without it."""
-        return gds.has_gds(self._connection)
-
-    def fastrp(self, graph: Graph, n_components: int, seed: int, *, attributes: bool) -> NDArray[np.float64]:
-        """Embed any graph of N nodes by the server's FastRP, for comparison; see `database.gds.fastrp`.
-
-        Returns
-        -------
-        float64 array of shape (N, n_components)
-            Rows as in the graph, to be compared by the cosine.
-        """
-        return gds.fastrp(self._connection, graph, n_components, seed, attributes=attributes)
-
-    def node2vec(self, graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:
-        """Embed any graph by the server's node2vec, for comparison, as `fastrp` does; see `database.gds`."""
-        return gds.node2vec(self._connection, graph, n_components, seed)
+        return read_properties_of(self.connection, nodes)
 
     def check(
         self,
@@ -869,7 +850,7 @@ class Neo4jStore:
         ProjectionReport
             With one line per problem; none if `read_graph` and training will take it.
         """
-        return check_projection(self._connection, projection, recipe, on_progress)
+        return check_projection(self.connection, projection, recipe, on_progress)
 
     def count(self, projection: Projection) -> ProjectionCounts:
         """Return how large the projection is, from counts and a sample of its attributes.
@@ -879,14 +860,14 @@ class Neo4jStore:
         ProjectionError
             If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
         """
-        return count_projection(self._connection, projection)
+        return count_projection(self.connection, projection)
 
     def sample_schema(self, projection: Projection) -> tuple[dict[Triple, int], dict[str, int]]:
         """Return some relationships by labels of source, type and labels of target, and nodes by label.
 
         At most 10,000 relationships of each type are looked at; filters are left aside.
         """
-        return sample_schema(self._connection, projection)
+        return sample_schema(self.connection, projection)
 
     def load_graph(
         self,
@@ -916,27 +897,8 @@ class Neo4jStore:
         """
         names = names or LoadNames()
         return load_graph(
-            self._connection, graph, names, overwrite=overwrite, on_progress=as_progress(on_progress)
+            self.connection, graph, names, overwrite=overwrite, on_progress=as_progress(on_progress)
         )
-
-    def make_room(self, label: str, *, family: str, origin: str) -> int:
-        """Remove from a label what earlier loads of a family left; return how many nodes.
-
-        Parameters
-        ----------
-        label : str
-            Label of the family's nodes.
-        family : str
-            How their property ``origin`` begins.
-        origin : str
-            The full ``origin`` of the load that is to come; nodes that have it stay.
-
-        Raises
-        ------
-        WriteRefused
-            If there are other nodes of that label. Nothing was removed.
-        """
-        return make_room(self._connection, label, family=family, origin=origin)
 
 
 def store_of(database: Any) -> Any:

@@ -13,7 +13,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.database.write.loader import LoadNames, LoadReport
+from heat_neo4j.database.write.loader import LoadNames, LoadReport, make_room
 from heat_neo4j.demo.stdlib import ImportGraph
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
@@ -42,7 +42,7 @@ def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress
     Raises `WriteRefused` if there are nodes of label ``Module`` from elsewhere.
     """
     origin = f"{FAMILY}, Python {graph.version}"
-    store.make_room(LOAD_NAMES.label, family=FAMILY, origin=origin)
+    make_room(store.connection, LOAD_NAMES.label, family=FAMILY, origin=origin)
     marked = replace(graph, modules=[{**module, "origin": origin} for module in graph.modules])
     return store.load_graph(marked, LOAD_NAMES, overwrite=True, on_progress=on_progress)
 

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
+from heat_neo4j.database import gds
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import distance
@@ -128,7 +129,7 @@ def quality(model: HEAT, split: EdgeSplit, store: Neo4jStore, seed: int) -> None
     print(f"{'':<34}{'AUROC':>8}{'AP':>8}{f'Hits@{BEST}':>10}{'s':>8}", flush=True)
 
     def fastrp(dimension: int) -> PairScorer:
-        vectors = store.fastrp(split.train, dimension, seed, attributes=False)
+        vectors = gds.fastrp(store.connection, split.train, dimension, seed, attributes=False)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return VectorScorer(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
 

@@ -146,7 +146,7 @@ def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(
         store.requests().waiting()
     del sent[:]
     with pytest.raises(ProjectionError, match="refused a statement"):
-        store._connection.read("RETURN nothing")
+        store.connection.read("RETURN nothing")
     assert len(sent) == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.write import loader
-from heat_neo4j.database.write.loader import LoadNames
+from heat_neo4j.database.write.loader import LoadNames, make_room
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.inputs.files import read_graph_files
 from tests.support.live_graph import snapshot
@@ -298,14 +298,14 @@ def test_a_constraint_of_the_users_own_serves(store, cypher, label, files):
 def test_make_room_removes_only_older_loads_of_the_family(store, cypher, label):
     cypher(f"UNWIND ['x 1', 'x 1', 'x 2'] AS o CREATE (:`{label}` {{origin: o}})-[:TIE]->(:`Kept {label}`)")
     try:
-        assert store.make_room(label, family="x", origin="x 2") == 2
+        assert make_room(store.connection, label, family="x", origin="x 2") == 2
         assert nodes_of(cypher, label) == [{"origin": "x 2"}]
         cypher(f"CREATE (:`{label}` {{origin: 5}})")
         before = snapshot(cypher)
         with pytest.raises(
             WriteRefused, match=f"^label '{label}' is on 1 node that 'x' did not make, nothing was loaded: "
         ):
-            store.make_room(label, family="x", origin="x 3")
+            make_room(store.connection, label, family="x", origin="x 3")
         assert snapshot(cypher) == before
     finally:
         cypher(f"MATCH (n:`Kept {label}`) DETACH DELETE n")
@@ -324,5 +324,5 @@ def test_no_statement_draws_a_notification(store, label, files, caplog):
     with pytest.raises(WriteRefused):
         store.load_graph(files("1\t2\t9\n"), names)
     with pytest.raises(WriteRefused):
-        store.make_room(label, family="x", origin="x 1")
+        make_room(store.connection, label, family="x", origin="x 1")
     assert [record.getMessage() for record in caplog.records if record.name == "neo4j.notifications"] == []

@@ -419,7 +419,7 @@ def test_an_index_that_somebody_dropped_is_told(store, cypher, own):
 
 @pytest.mark.slow
 def test_a_query_of_the_library_asks_the_models_own_index(server, store, own):
-    if store._connection.server.version.startswith("5."):
+    if store.connection.server.version.startswith("5."):
         with pytest.raises(ProjectionError, match="refused a statement"):  # no SEARCH there
             store.query("search/nearest", model=own.model, label=own.label, property="name", value="n4")
         return

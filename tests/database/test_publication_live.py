@@ -231,7 +231,7 @@ def test_a_reader_between_two_queries_is_awaited(server, store, cypher):
                 "RETURN transactionId AS id"
             )
             params = {"database": store.server.database}
-            (awaited,) = store._connection.read(load_statement("read/transactions"), params)
+            (awaited,) = store.connection.read(load_statement("read/transactions"), params)
             assert shown["id"] in awaited["ids"]
-        (awaited,) = store._connection.read(load_statement("read/transactions"), params)
+        (awaited,) = store.connection.read(load_statement("read/transactions"), params)
         assert shown["id"] not in awaited["ids"]

@@ -101,7 +101,7 @@ def related(cypher):
 def index_names(store):
     """Return the names of all indexes over coordinates of the model."""
     vectors = [name for copy in (NAMES.plain, NAMES.staged) for name in (copy.embedding, copy.vector)]
-    found = show_indexes(store._connection, vectors, [])
+    found = show_indexes(store.connection, vectors, [])
     assert {index.state for index in found} <= {"ONLINE"}
     return {index.name for index in found}
 
@@ -872,7 +872,7 @@ def test_a_lease_is_not_dead_in_the_moment_that_it_is_taken(store, second, monke
     def then_try(self, work, *, doing="writing", **options):
         result = plain(self, work, doing=doing, **options)
         is_taken = doing == "taking the lease" and result and result[0].get("free") is not None
-        if self is store._connection and is_taken and not refused:
+        if self is store.connection and is_taken and not refused:
             with pytest.raises(LeaseHeld) as caught, second.lease(MODEL):
                 pass
             refused.append(caught.value)

@@ -297,22 +297,23 @@ class _Source:
     def _gds_methods(self, options: Mapping[str, Any]) -> dict[str, Method]:
         import numpy as np
 
+        from heat_neo4j.database import gds
         from heat_neo4j.evaluation.methods import for_all_patterns
         from heat_neo4j.linkpred.scorers import EuclideanScorer, VectorScorer
 
         n_components, store = options["n_components"], self.store
-        if store is None or store.gds_version() is None:
+        if store is None or gds.has_gds(store.connection) is None:
             return {}
 
         def fastrp(graph: Graph, seed: int) -> DirectedScorer:
             has_attributes = graph.n_attributes > 0
-            vectors = store.fastrp(graph, n_components, seed, attributes=has_attributes)
+            vectors = gds.fastrp(store.connection, graph, n_components, seed, attributes=has_attributes)
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             return VectorScorer(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
 
         def node2vec(graph: Graph, seed: int) -> DirectedScorer:
             # Of the two usual ways to compare, the one that predicted links better on Cora_ML.
-            return EuclideanScorer(store.node2vec(graph, n_components, seed))
+            return EuclideanScorer(gds.node2vec(store.connection, graph, n_components, seed))
 
         return {
             "FastRP (GDS), cosine": for_all_patterns(fastrp),

@@ -142,7 +142,11 @@ def load_graph(
 
 
 def make_room(connection: Connection, label: str, *, family: str, origin: str) -> int:
-    """Remove what earlier loads of a family left; return how many nodes. See `Neo4jStore.make_room`."""
+    """Remove from `label` what earlier loads of a family left; return how many nodes.
+
+    Their property ``origin`` begins with `family`; nodes that have the `origin` of the load to come stay. If
+    there are other nodes of that label, it is a `WriteRefused`, and nothing was removed.
+    """
     foreign = connection.read(load_statement("load/foreign_nodes", label=label), {"family": family})
     if foreign[0]["nodes"]:
         what = f"label {label!r} is on {plural(foreign[0]['nodes'], 'node')} that {family!r} did not make"

@@ -355,10 +355,13 @@ class PatternFeatures:
         degrees = [np.asarray(own.sum(axis=way), dtype=np.float64) for way in (1, 0)]
         left, right = (sparse.diags_array(1.0 / np.sqrt(each + each.mean())) for each in degrees)
         scaled = sparse.csr_array(left @ own @ right)
-        of_sources, values, of_targets = largest_singular(scaled, rank, _ITERATIONS)
-        n = self._graph.n_nodes
+        # Of a rare type few nodes have any: the others have vectors of zeros.
+        linked = [np.flatnonzero(each) for each in degrees]
+        some = sparse.csr_array(scaled[linked[0]][:, linked[1]])
+        n, rank = self._graph.n_nodes, min(rank, *some.shape)
+        of_sources, values, of_targets = largest_singular(some, rank, _ITERATIONS)
         of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
-        of_source[sources], of_target[targets] = of_sources * values, of_targets.T
+        of_source[sources[linked[0]]], of_target[targets[linked[1]]] = of_sources * values, of_targets.T
         return {
             name: Feature(VectorScorer(of_source[:, low:high], other=of_target[:, low:high]))
             for name, low, high in _BANDS

@@ -13,7 +13,7 @@ from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.hard_negatives import HARDEST
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, Negatives, held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
-    COMBINED_ROW,
+    SCORE_ROW,
     HEAT_ROW,
     SEEDS,
     EvaluationError,
@@ -86,7 +86,7 @@ def evaluate_links(
     methods : mapping of str to Method, optional
         The baselines; `methods.link_methods` of the model's dimension if not given.
     combined : bool
-        Whether a second row of ours adds the combined score. It takes one more training for each seed,
+        Whether a second row of ours adds the link score. It takes one more training for each seed,
         without a tenth of the training edges. Where nothing can be fitted, the row says why.
     choose : sequence of str
         Parameters to choose for each training graph by `tuning.choose_parameters`.
@@ -325,7 +325,7 @@ class _LinkTable:
     def rows(self) -> tuple[Row, ...]:
         """Return the rows, pattern by pattern."""
         return tuple(
-            trials.row(name, at, is_ours=name in (HEAT_ROW, COMBINED_ROW), pattern=_name(pattern))
+            trials.row(name, at, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
             for pattern, methods in self._trials.items()
             for (name, at), trials in methods.items()
         )

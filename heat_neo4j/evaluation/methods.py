@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 SEEDS = (0, 1, 2, 3, 4)
 
 HEAT_ROW = "HEAT"  # name of the row of the estimator that is evaluated
-COMBINED_ROW = "HEAT, combined score"
+SCORE_ROW = "HEAT, link score"
 """Name of the row in which distance is joined by what the graph says of a pair."""
 
 GENSIM_ROW = "Nickel & Kiela (gensim)"
@@ -289,7 +289,7 @@ class OwnRows:
     def methods(self, *, combined: bool) -> dict[str, Method]:
         """Return the rows by name."""
         rows: dict[str, Method] = {HEAT_ROW: for_all_patterns(self._distance)}
-        return rows | ({COMBINED_ROW: self._combined} if combined else {})
+        return rows | ({SCORE_ROW: self._combined} if combined else {})
 
     def _distance(self, graph: Graph, seed: int) -> DistanceScorer:
         return DistanceScorer(self._fit(graph, seed).embedding_)

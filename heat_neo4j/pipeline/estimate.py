@@ -114,7 +114,7 @@ class Rates:
     link_node: float = 65e-6  # a node in the search for links
     link_coordinate: float = 3e-6  # each of its coordinates
     link_block: float = 150e-9  # each block of nodes that it may be linked into
-    fitted_edge: float = 2.8e-3  # a held-out edge that the combined score is fitted to
+    fitted_edge: float = 2.8e-3  # a held-out edge that the link score is fitted to
     dense_product: float = 0.1e-9  # each number of two dense rows in each product of them
     listed_source: float = 180e-6  # a source of a pattern whose listed targets are scored
     write_nodes: float = 50_000.0  # nodes written to a local server in a second
@@ -159,7 +159,7 @@ class RunSize:
     pattern_ends: tuple[tuple[int, int], ...] | None = None  # sources and targets of each; all nodes if None
     pattern_limits: tuple[tuple[int, int | None], ...] = ()  # of each: most links of a node, and in all
     top: int | None = None  # most links of each pattern; no limit if None
-    combined: bool = True  # whether the combined score ranks them
+    combined: bool = True  # whether the link score ranks them
     replaces: bool = False  # whether a version of the model is published, which is kept
 
     @property
@@ -371,7 +371,7 @@ def _similarity_bytes(size: RunSize) -> float:
 
 
 def _scoring_bytes(size: RunSize) -> float:
-    """Return what the combined score takes: the features' matrices, lists, and pairs scored at a time."""
+    """Return what the link score takes: the features' matrices, lists, and pairs scored at a time."""
     if not size.combined:
         return 0.0
     around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours

@@ -1,4 +1,4 @@
-"""Which movie a user rates next, which interface a class implements: the combined score beside recommenders.
+"""Which movie a user rates next, which interface a class implements: the link score beside recommenders.
 
 ::
 
@@ -12,7 +12,7 @@ so no method can do better in the mean. ``classes`` are those of Neo4j's jars, o
 
 Implicit ALS is the usual recommender, of 32 factors; its regularisation, confidence and iterations are chosen
 for each seed by MRR, on relationships cut out of the training ones (it needs ``pip install implicit``; the
-row is left out without it). Ours are the defaults. Bars of films: MRR and Hits@10 of the combined score above
+row is left out without it). Ours are the defaults. Bars of films: MRR and Hits@10 of the link score above
 tuned ALS and above popularity, in the mean of the seeds; of classes: Hits@10 above popularity and the SVD.
 ``--ablation`` adds rows without each group of features. The exit code is 1 if a bar is missed.
 """
@@ -51,7 +51,7 @@ from tests.benchmarks.dirlink import variants
 from tests.benchmarks.films import Films, films
 from tests.support.leaks import count_leaks
 
-OURS, ALS, ORACLE = "combined score", "implicit ALS, tuned", "oracle"
+OURS, ALS, ORACLE = "link score", "implicit ALS, tuned", "oracle"
 PATTERNS = {
     "films": Pattern("User", "RATED", "Movie"),
     "classes": Pattern("Class", "IMPLEMENTS", "Interface"),
@@ -128,7 +128,7 @@ def hold_out(graph: Graph, pattern: Pattern, seed: int) -> EdgeSplit:
 
 
 def ours(train: Graph, pattern: Pattern, seed: int, *, ablation: bool) -> Iterator[tuple[str, Find]]:
-    """Yield the combined score, at the defaults, that without each group of features, and the distance."""
+    """Yield the link score, at the defaults, that without each group of features, and the distance."""
     model = HEAT(random_state=seed).fit(train)
     held_out = embed_without(model, train)
 

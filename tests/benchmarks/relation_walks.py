@@ -5,8 +5,8 @@
     python -m tests.benchmarks.relation_walks [--graphs films cora_ml citeseer classes] [--seeds 0 1 2]
 
 15 % of the edges of each graph are held out (of Cora_ML and Citeseer: of DirLinkBench's first training
-graph); figures as of ``heat evaluate links``, of the distance and of the combined score. A last column says
-by how many standard errors, over the seeds, the combined score's MRR differs from that of the defaults.
+graph); figures as of ``heat evaluate links``, of the distance and of the link score. A last column says
+by how many standard errors, over the seeds, the link score's MRR differs from that of the defaults.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.evaluation import evaluate_links
-from heat_neo4j.evaluation.methods import COMBINED_ROW, HEAT_ROW
+from heat_neo4j.evaluation.methods import SCORE_ROW, HEAT_ROW
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
@@ -44,7 +44,7 @@ FIGURES = {"auroc": "AUROC", "mean_reciprocal_rank": "MRR", "hits_at_10": "Hits@
 
 
 def measure(graph: Graph, seed: int, walks: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
-    """Return by pattern the figures of the distance, then those of the combined score."""
+    """Return by pattern the figures of the distance, then those of the link score."""
     evaluation = evaluate_links(
         graph,
         HEAT().set_params(**walks),
@@ -53,7 +53,7 @@ def measure(graph: Graph, seed: int, walks: Mapping[str, float]) -> dict[str, ND
         limits=Limits(exact_nodes=4_000, nodes=1_500),
     )
     found: dict[str, NDArray[np.float64]] = {}
-    for name in (HEAT_ROW, COMBINED_ROW):
+    for name in (HEAT_ROW, SCORE_ROW):
         for row in evaluation.rows:
             if row.method == name:
                 figures = np.array([row.figures[figure].mean for figure in FIGURES])

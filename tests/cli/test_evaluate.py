@@ -62,15 +62,12 @@ def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
         "seconds",
     ]  # fmt: skip
     assert [line[:23].rstrip() for line in lines[7:19]] == [
-        "HEAT", "HEAT, combined score", "popularity", "Adamic-Adar", "paths of three", "item neighbours",
+        "HEAT", "HEAT, link score", "popularity", "Adamic-Adar", "paths of three", "item neighbours",
         "RP3beta", "EASE", "SVD", "attribute cosine", "stack", "Nickel & Kiela (gensim)",
     ]  # fmt: skip
     assert [line.count("±") for line in lines[7:19]] == [8, 9, *[8] * 10]
     notes = result.stdout[result.stdout.index("Notes") :]
-    assert (
-        "HEAT, combined score loses to " in notes
-        or "HEAT, combined score beats every baseline on MRR: " in notes
-    )
+    assert "HEAT, link score loses to " in notes or "HEAT, link score beats every baseline on MRR: " in notes
     assert f"picture in {picture}" in notes
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "seed 1: Adamic-Adar: done in " in result.stderr

@@ -427,7 +427,7 @@ def measure(page, reader, live):
     (chosen,) = reader.run_python(page)
     parameters, *methods = chosen.splitlines()
     assert set(literal_eval(parameters)) == {"alpha"}
-    assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
+    assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, link score"]
     assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
 
 

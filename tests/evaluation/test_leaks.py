@@ -145,5 +145,5 @@ def test_the_check_by_mirror_images_finds_a_leak(monkeypatch) -> None:
     without.plain = Relationships.without
     monkeypatch.setattr(Relationships, "without", without)
     found = far_from_chance(mirrored(0))
-    assert "User-RATED->Movie HEAT, combined score: auroc" in found
-    assert "User-KNOWN_BY->User HEAT, combined score: auroc" in found
+    assert "User-RATED->Movie HEAT, link score: auroc" in found
+    assert "User-KNOWN_BY->User HEAT, link score: auroc" in found

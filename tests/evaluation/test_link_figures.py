@@ -240,7 +240,7 @@ def test_rows_are_of_each_split_and_trained_on_nothing_else() -> None:
         assert links is not None
         for name, scorer in (
             ("HEAT", DistanceScorer(model.embedding_)),
-            ("HEAT, combined score", scorers(pattern)),
+            ("HEAT, link score", scorers(pattern)),
             ("popularity", baselines.popularity(SPLIT.train, pattern)),
         ):
             metrics = measure_links(scorer, links).metrics
@@ -322,7 +322,7 @@ def test_the_tables_are_printed_pattern_by_pattern(monkeypatch, tmp_path) -> Non
         begin = next(row for row, line in enumerate(lines) if line.startswith(f"{pattern}  "))
         assert lines[begin].split()[1:] == [*best, *more, "ECE", "AUROC", "AP", "seconds"]
         names = [line.split("  ")[0] for line in lines[begin + 1 : begin + 12]]
-        assert names == ["HEAT", "HEAT, combined score", *link_methods(2)]
+        assert names == ["HEAT", "HEAT, link score", *link_methods(2)]
     assert f"on MRR of {RATED}: " in shown.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     arguments = ["evaluate", "links", *quick, "--no-baselines", "--predict", "User-RATED->Movie", "--json"]

@@ -57,7 +57,7 @@ def test_a_score_that_cannot_be_fitted_costs_a_row_and_not_the_table() -> None:
     path = Graph(sparse.csr_array((np.ones(24), (np.arange(24), np.roll(np.arange(24), 1))), shape=(24, 24)))
     found = evaluate_links(path, MODEL, split="connected", seeds=(0,), methods={})
     assert found.row("HEAT").figures.keys() >= {"auroc", "mean_rank"}
-    assert found.row("HEAT, combined score").missing.startswith("no link score: ")
+    assert found.row("HEAT, link score").missing.startswith("no link score: ")
 
 
 def test_what_fit_takes_can_be_evaluated() -> None:
@@ -93,10 +93,10 @@ def test_the_rows_of_ours_are_trained_and_fitted_on_the_training_graph_alone() -
         ]
         scorer = score.scorers(model.embedding_, split.train)(None)
         odds = [scorer.pairs(pairs) for pairs in (split.test_edges, split.test_non_edges)]
-        for row, scores in (("HEAT", [-d for d in distances]), ("HEAT, combined score", odds)):
+        for row, scores in (("HEAT", [-d for d in distances]), ("HEAT, link score", odds)):
             reached = found.row(row).figures["auroc"].values[place]
             assert reached == pytest.approx(auroc(*scores), abs=1e-12)
-    figures = set(found.row("HEAT, combined score").figures)
+    figures = set(found.row("HEAT, link score").figures)
     assert set(found.row("HEAT").figures) == figures - {"calibration_error"}
 
 

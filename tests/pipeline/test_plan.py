@@ -354,7 +354,7 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
         **READ,
         "train": "all nodes, from scratch: 10 walks per node",
         "calibrate": f"{TRAINED_AGAIN} score and probabilities",
-        "links": "predict 10 per node of each pattern of the graph, by combined score",
+        "links": "predict 10 per node of each pattern of the graph, by link score",
         **BOTH,
     }
     plain = job(walks_per_node=1, choose=["alpha", "sigma"])
@@ -370,7 +370,7 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
     [
         (
             LinkOptions(k=None, top=5000),
-            "predict at most 5,000 of each pattern of the graph, by combined score",
+            "predict at most 5,000 of each pattern of the graph, by link score",
         ),
         (
             LinkOptions(k=3, top=20, score="distance", patterns=["A-R->B"]),
@@ -382,7 +382,7 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
         ),
         (
             LinkOptions(min_probability=0.05, rules=False),
-            "predict 10 per node of each pattern of the graph, by combined score, of probability 0.05 or "
+            "predict 10 per node of each pattern of the graph, by link score, of probability 0.05 or "
             "more, without schema rules",
         ),
     ],
@@ -420,7 +420,7 @@ def test_a_first_refresh_has_nothing_to_compare_or_to_align_with():
         "train": "all nodes, from scratch: 10 walks per node",
         "calibrate": f"{TRAINED_AGAIN} score and probabilities",
         "judge": f"{EDGES} that of degrees",
-        "links": "predict 10 per node of each pattern of the graph, by combined score",
+        "links": "predict 10 per node of each pattern of the graph, by link score",
         **BOTH,
     }
 
@@ -429,7 +429,7 @@ def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
     before = some_graph()
     now = part_of(before, np.arange(N), extra=[(0, 20)])
     known = {"parameters": BY_ALL, "settings": settings(links=LinkOptions())}
-    after = {"links": "predict 10 per node of each pattern of the graph, by combined score", **BOTH}
+    after = {"links": "predict 10 per node of each pattern of the graph, by link score", **BOTH}
     read = {"read": "40 nodes, 81 edges, 2 attribute columns", "compare": COMPARED["compare"]}
     assert stages("auto", now, before, **known) == {
         **read,

@@ -99,7 +99,7 @@ combined_option: Decorator[Any] = stack(
     option("--negatives", heading=HEADING, type=click.Choice(("all", "hard")), default="all",
            help="Rank held-out partners among all other targets, or among the 500 hardest of them."),
     option("--combined/--no-combined", level="more", heading=HEADING, default=True,
-           help="Show the combined score, too; one more training a seed."),
+           help="Show the link score, too; one more training a seed."),
 )  # fmt: skip
 baselines_option: Decorator[Any] = stack(
     option("--baselines/--no-baselines", heading=HEADING, default=True,

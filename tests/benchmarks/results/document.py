@@ -156,20 +156,19 @@ def _paper(tables: Tables) -> Iterator[str]:
 
 
 def _past(tables: Tables) -> Iterator[str]:
-    yield "## Past the paper: chosen parameters and the combined score"
+    yield "## Past the paper: chosen parameters and the link score"
     yield ""
     yield (
         f"Link prediction, dimension 10. Chosen: {' and '.join(CHOOSE)} by `choose_parameters` on edges cut "
-        "out of the training graph. Combined: distance with radii, degrees, common neighbours, paths of "
-        "three, attributes and neighbourhoods, fitted on such edges too."
+        "out of the training graph. The link score is fitted to such edges too."
     )
     yield ""
     rows = []
     for title, choose, name in (
         ("distance, default parameters", [], "distance.auroc"),
         ("distance, chosen parameters", list(CHOOSE), "distance.auroc"),
-        ("combined score, default parameters", [], "combined.auroc"),
-        ("combined score, chosen parameters", list(CHOOSE), "combined.auroc"),
+        ("link score, default parameters", [], "combined.auroc"),
+        ("link score, chosen parameters", list(CHOOSE), "combined.auroc"),
     ):
         bars = BARS[name] if choose and name in BARS else (None,) * 3
         rows.append(
@@ -186,7 +185,7 @@ def _rankings(tables: Tables) -> Iterator[str]:
     yield "## Rankings"
     yield ""
     yield (
-        "Held-out edges, dimension 10, default parameters, distance / combined score. MRR, Hits@10, mean "
+        "Held-out edges, dimension 10, default parameters, distance / link score. MRR, Hits@10, mean "
         "rank and mAP: of each held-out neighbour among the nodes that training does not link. P@100: share "
         "of held-out edges among the 100 best pairs."
     )
@@ -238,7 +237,7 @@ def _others(tables: Tables) -> Iterator[str]:
                 f"{best[0]:.4f} ({best[1]})",
             ]
         )
-    yield from _table(["graph", "distance", "combined score", "best baseline"], rows)
+    yield from _table(["graph", "distance", "link score", "best baseline"], rows)
 
 
 def _directed(tables: Tables) -> Iterator[str]:
@@ -418,6 +417,6 @@ def _digest(tables: Tables) -> Iterator[str]:
             ]
         )
     yield from _table(
-        ["", "distance, defaults", "combined score, chosen parameters", "HEAT in the paper",
+        ["", "distance, defaults", "link score, chosen parameters", "HEAT in the paper",
          "Nickel & Kiela (gensim)", "Adamic-Adar"], rows,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from heat_neo4j.embedding import schedule
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
-    COMBINED_ROW,
+    SCORE_ROW,
     HEAT_ROW,
     Features,
     Method,
@@ -126,11 +126,11 @@ def _reconstruction(dataset: str, seed: int, settings: Mapping[str, Any]) -> dic
 
 
 def chosen_figures(model: HEAT, split: EdgeSplit, choose: Sequence[str], seed: int) -> dict[str, Any]:
-    """Choose parameters on the training graph, then predict by distance and by the combined score."""
+    """Choose parameters on the training graph, then predict by distance and by the link score."""
     own = OwnRows(model, choose, None, no_progress)
     rows = own.methods(combined=True)
     distance, combined = (
-        _scored(rows[name](split.train, seed)(None), split) for name in (HEAT_ROW, COMBINED_ROW)
+        _scored(rows[name](split.train, seed)(None), split) for name in (HEAT_ROW, SCORE_ROW)
     )
     choice = own.choice
     trials = () if choice is None else choice.trials
@@ -153,7 +153,7 @@ def _ranking(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, 
     rows = OwnRows(_heat(seed, settings), (), None, no_progress).methods(combined=True)
     return {
         place: dict(measure_links(rows[name](split.train, seed)(None), held_out).metrics)
-        for place, name in (("distance", HEAT_ROW), ("combined", COMBINED_ROW))
+        for place, name in (("distance", HEAT_ROW), ("combined", SCORE_ROW))
     }
 
 

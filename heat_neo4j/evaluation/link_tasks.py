@@ -13,8 +13,8 @@ from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.hard_negatives import HARDEST
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, Negatives, held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
-    SCORE_ROW,
     HEAT_ROW,
+    SCORE_ROW,
     SEEDS,
     EvaluationError,
     Method,

@@ -355,7 +355,8 @@ def _search(links: LinkOptions) -> str:
     patterns = ", ".join(links.patterns) or "each pattern of the graph"
     least = f", of probability {links.min_probability:g} or more" if links.min_probability else ""
     rules = "" if links.rules else ", without schema rules"
-    return f"predict {' and '.join(most)} of {patterns}, by {links.score} score{least}{rules}"
+    score = "link score" if links.has_probability else "distance"
+    return f"predict {' and '.join(most)} of {patterns}, by {score}{least}{rules}"
 
 
 def _changed_shares(

@@ -374,11 +374,11 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
         ),
         (
             LinkOptions(k=3, top=20, score="distance", patterns=["A-R->B"]),
-            "predict 3 per node and at most 20 of A-R->B, by distance score",
+            "predict 3 per node and at most 20 of A-R->B, by distance",
         ),
         (
             LinkOptions(patterns=["A-R->B", ("B", "S", "*")], score="distance"),
-            "predict 10 per node of A-R->B, B-S->*, by distance score",
+            "predict 10 per node of A-R->B, B-S->*, by distance",
         ),
         (
             LinkOptions(min_probability=0.05, rules=False),

@@ -19,8 +19,8 @@ from heat_neo4j.embedding import schedule
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
-    SCORE_ROW,
     HEAT_ROW,
+    SCORE_ROW,
     Features,
     Method,
     OwnRows,

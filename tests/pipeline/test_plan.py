@@ -401,14 +401,14 @@ def test_the_links_of_a_plan(links, line):
 )
 def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(links, parameters, line):
     graph = some_graph()
-    asked = job(links=links)
+    asked, ranked_by = job(links=links), "link score" if links.has_probability else "distance"
     plan = make_plan(asked, "links", state_of(graph, graph, parameters=parameters))
     assert (plan.mode, plan.reason) == ("links", "asked for")
     assert plan.stages == {
         **READ,
         "coordinates": "read back those of run run 1",
         "calibrate": line,
-        "links": f"predict 10 per node of each pattern of the graph, by {links.score} score",
+        "links": f"predict 10 per node of each pattern of the graph, by {ranked_by}",
         "publish": "links of model 'heat'",
     }
 

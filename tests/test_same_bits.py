@@ -53,7 +53,7 @@ NO_SUMS_OF_PRODUCTS = {  # where one of two matrices is diagonal, or both are of
 NO_RESULT = {"heat_neo4j.geometry.search._projection"}  # decides where the search looks, not what it finds
 SYMBOLS = 2  # the kind of an ELF section
 OF_NO_MATHS = re.compile(
-    "_?Py|NRT_|numba_(do_raise|gil_|runtime_|unpickle)|pthread_|sched_yield$|mem(set|cpy|move)$|$"
+    "_?Py|NRT_|numba_(attempt_nocopy_reshape|do_raise|gil_|runtime_|unpickle)|pthread_|sched_yield$|mem(set|cpy|move)$|$"
 )
 
 

@@ -214,8 +214,9 @@ class PartnerSearch:
 
         Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Those farther than
         `bound` may be left out. With `epsilon` the search is quicker and approximate: sinh(d / 2) of the i-th
-        partner is at most 1 + `epsilon` times that of the i-th nearest. Progress is called with (stage, nodes
-        done, m).
+        partner is at most 1 + `epsilon` times that of the i-th nearest. In more than 16 dimensions a maths
+        library lays out the blocks; there the search is exact, so that its result depends on no library.
+        Progress is called with (stage, nodes done, m).
 
         S. Arya et al., "An optimal algorithm for approximate nearest neighbor searching", J. ACM 45 (1998).
         """
@@ -223,7 +224,9 @@ class PartnerSearch:
         places = self._place[rows]
         order = np.argsort(places, kind="stable")  # nodes that lie together look at the same blocks
         batches = [order[begin : begin + _ROWS_PER_REPORT] for begin in range(0, len(rows), _ROWS_PER_REPORT)]
-        calls = [(_as_range(places[batch]), k, bound, (1.0 + epsilon) ** 2) for batch in batches]
+        is_laid_out_alike = self._blocks.points.shape[1] <= PROJECTED
+        stretch = (1.0 + epsilon) ** 2 if is_laid_out_alike else 1.0
+        calls = [(_as_range(places[batch]), k, bound, stretch) for batch in batches]
         done = 0
         on_progress(stage, done, len(rows))
         for batch, partners in zip(batches, workers.map(self.partners, calls), strict=True):

@@ -121,11 +121,14 @@ def commands_of_a_model(command=heat, path=()):
         yield from commands_of_a_model(command.get_command(context, name), (*path, name))
 
 
+ARGUMENTS = {"cypher": ["nearest"], "serve": ["--every", "1h"]}
+
+
 def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # no picture and no page is saved
     may_be_new = {("check",), ("estimate",), ("embed",)}
     commands = [
-        (*path, *(["nearest"] if path[0] == "cypher" else ["c3"] * count))
+        (*path, *ARGUMENTS.get(path[0], ["c3"] * count))
         for path, command in commands_of_a_model()
         if path not in may_be_new
         for count in [sum(isinstance(each, click.Argument) and each.required for each in command.params)]

@@ -142,8 +142,8 @@ def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(
     assert store.query("published") is not None
     assert len(sent) == 2
     lost.append(driver_errors.ServiceUnavailable("gone"))
-    with pytest.raises(ConnectionFailed, match="was lost while looking for requests"):
-        store.requests().waiting()
+    with pytest.raises(ConnectionFailed, match="was lost while testing"):
+        store.connection.read_once("RETURN 1", doing="testing")
     del sent[:]
     with pytest.raises(ProjectionError, match="refused a statement"):
         store.connection.read("RETURN nothing")

@@ -65,6 +65,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
         "Held-out links among the candidates, by each short list",
         (("citeseer", "cora_ml", "stdlib"),),
     ),
+    "score_models": ("What the link score could be instead, and each group of its features", ((),)),
     "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),
     "proportion": ("What 1 to 1,000 changed edges move", ((),)),
     "chain": ("Fifty refreshes in a row, of three graphs", ((),)),

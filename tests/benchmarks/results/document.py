@@ -247,7 +247,7 @@ def _directed(tables: Tables) -> Iterator[str]:
         "DirLinkBench's first five splits, dimension 10, default parameters, the score by pattern: with all "
         "its features, and without each group of them (tests/benchmarks/dirlink.py). Hits@k: share of test "
         "edges above the k-th best other pair. Direction: share of one-way test edges whose likelier way is "
-        "theirs."
+        "theirs. BENCHMARKS.md has other models in the score's place (`tests.benchmarks.score_models`)."
     )
     yield ""
     header = [f"{TITLES[dataset]}, {figure}" for dataset in DIRECTED for figure in dirlink.FIGURES]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.dense import pair_products
-from heat_neo4j._kernels.lists import NOBODY, best_products
+from heat_neo4j._kernels.lists import best_products
 from heat_neo4j._kernels.sparse import dense_products
 from heat_neo4j.embedding.similarity import over_deviation
 from heat_neo4j.linkpred.scorers import (
@@ -22,6 +22,7 @@ from heat_neo4j.linkpred.scorers import (
     SparseProductScorer,
     SumScorer,
     csr_parts,
+    parts_of_lists,
 )
 
 Array = NDArray[np.float64]
@@ -30,8 +31,8 @@ Attributes = sparse.csr_array | Array
 
 DENSE_COLUMNS = 32
 """Columns that many nodes fill are multiplied as a dense matrix if there are so many; fewer are exact."""
-_ALIKE = 20  # nodes that are most alike; and entries of columns that the search for those of a node takes
-_WORDS = 2_048
+_ALIKE = 20  # nodes that are most like one
+_WORDS = 2_048  # entries of columns that the search for them takes
 _FILLED = 0.25  # share of nodes from which on a column is dense, and counts from its mean if it is centred
 
 
@@ -86,9 +87,8 @@ class AttributeRows:
             nodes, *csr_parts(rows), *csr_parts(columns), suits,
             nodes, np.zeros(n + 1, dtype=np.int64), none, _WORDS, _ALIKE,
         )  # fmt: skip
-        there = found != NOBODY
-        indptr = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-        return sparse.csr_array((values[there], found[there], indptr), shape=(n, n)).sorted_indices()
+        indptr, listed, products = parts_of_lists(found, values)
+        return sparse.csr_array((products, listed, indptr), shape=(n, n)).sorted_indices()
 
     def _places(self) -> Rows:
         """Return the row of each node in `dense`; -1 for none."""

@@ -12,8 +12,14 @@ from scipy import sparse
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import attribute_rows, centred_rows, placed, unit_rows
-from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, largest_singular, paths_of_three
+from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows, placed, unit_rows
+from heat_neo4j.linkpred.baselines import (
+    adamic_adar,
+    largest_singular,
+    paths_of_three,
+    steps,
+    unit_attributes,
+)
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
 from heat_neo4j.linkpred.scorers import (
@@ -129,9 +135,8 @@ class PairFeatures:
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),
         }
-        cosine = attribute_cosine(graph)
-        if cosine is not None:
-            features["attributes"] = Feature(cosine)
+        if self._unit is not None:
+            features["attributes"] = Feature(self._unit.product(self._unit))
         return features
 
     @cached_property
@@ -152,15 +157,18 @@ class PairFeatures:
         return sparse.csr_array(matrix @ sparse.diags_array(1.0 / popular)), codes // max(n, 1)
 
     @cached_property
+    def _unit(self) -> AttributeRows | None:
+        return unit_attributes(self.graph)
+
+    @cached_property
     def of_pairs_alone(self) -> dict[str, Feature]:
         """Features of a graph without types, where the order of a pair does not matter."""
         graph = self.graph
         degrees = NodeScorer(np.log1p(graph.degrees.astype(np.float64)), np.add)
         features = {"paths_by_degree": Feature(ProductScorer(self.of_any_pattern["paths_of_three"], degrees))}
-        if graph.attributes is not None:
-            alike = attribute_rows(graph.attributes).unit().alike(graph.degrees > 0)
-            links = sparse.csr_array(graph.adjacency.astype(np.bool_).astype(np.float64))
-            one = SparseProductScorer(alike, links)
+        if self._unit is not None:
+            links, _ = steps(graph, None)
+            one = SparseProductScorer(self._unit.alike(graph.degrees > 0), links)
             features["linked_alike"] = Feature(SumScorer(one, one.reversed()), log=True)
         return features
 
@@ -235,19 +243,19 @@ class PatternFeatures:
             **{name: _odd(feature) for name, feature in of_pairs.items() if name in DIRECTION},
         }
 
-    @cached_property
+    @property
     def _out(self) -> sparse.csr_array:
         """Steps along relationships of the type."""
-        graph = self._graph
-        if self._pattern is None:
-            return sparse.csr_array(graph.adjacency.astype(np.bool_).astype(np.float64))
-        assert graph.relationships is not None
-        return graph.relationships.matrix(self._pattern.type, graph.n_nodes)
+        return self._steps[0]
 
-    @cached_property
+    @property
     def _back(self) -> sparse.csr_array:
         """Steps back along them."""
-        return sparse.csr_array(self._out.T.tocsr())
+        return self._steps[1]
+
+    @cached_property
+    def _steps(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        return steps(self._graph, self._pattern)
 
     @cached_property
     def _chain(self) -> Feature:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.dense import all_products, pair_products, vector_products
+from heat_neo4j._kernels.lists import NOBODY
 from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
 from heat_neo4j._kernels.sweeps import excess_of_rows
 
@@ -220,6 +221,12 @@ def csr_parts(matrix: sparse.csr_array) -> _Parts:
         matrix.indices.astype(np.int32, copy=False),
         matrix.data.astype(np.float64, copy=False),
     )
+
+
+def parts_of_lists(found: NDArray[np.int32], values: Array) -> _Parts:
+    """Return lists of columns, with their values, as the kernel takes a CSR array."""
+    there = found != NOBODY
+    return np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there]
 
 
 class DenseProductScorer(DirectedScorer):

@@ -23,6 +23,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
+from heat_neo4j.linkpred.scorers import csr_parts, parts_of_lists
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -50,14 +51,12 @@ class _Matrix(NamedTuple):
     @classmethod
     def of(cls, matrix: Any) -> _Matrix:
         """Return a sparse matrix of any kind."""
-        rows = sparse.csr_array(matrix)
-        return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64))
+        return cls(*csr_parts(sparse.csr_array(matrix)))
 
     @classmethod
     def of_lists(cls, found: Lists, values: Array) -> _Matrix:
         """Return lists with their values as the rows of a matrix."""
-        there = found != NOBODY
-        return cls(np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there])
+        return cls(*parts_of_lists(found, values))
 
 
 class _Steps(NamedTuple):
@@ -73,7 +72,7 @@ class Surroundings:
 
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self._embedding, self._graph = embedding, graph
-        links = sparse.csr_array(graph.adjacency.astype(np.bool_).astype(np.float64))
+        links, _ = steps(graph, None)
         rare_first = _Matrix.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
         self._two_steps = _Steps(rare_first, _Matrix.of(links))
         self._one_step = _Steps(_Matrix.of(sparse.eye_array(graph.n_nodes)), rare_first)

@@ -24,8 +24,9 @@ from heat_neo4j.local_server.server import resolve_server
 from heat_neo4j.pipeline import embed as jobs
 from heat_neo4j.pipeline import link_questions
 from heat_neo4j.pipeline.embed import RefreshReport
-from heat_neo4j.pipeline.estimate import Estimate, estimate, rates_here, run_size
+from heat_neo4j.pipeline.estimate import Estimate, estimate
 from heat_neo4j.pipeline.job import LinkOptions, published_job
+from heat_neo4j.pipeline.memory import run_size
 from heat_neo4j.pipeline.plan import AUTO
 from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_published, read_score
 from heat_neo4j.pipeline.verify import verify
@@ -251,14 +252,14 @@ class Database:
         projection, estimator, links, model
             As for `embed`.
         on_progress : callable or bool
-            Called with the stages of a small training, which measures how fast this machine is.
+            Called while the training of a made graph measures how fast this machine is.
 
         Returns
         -------
         Estimate
         """
         size = run_size(self._store, projection, estimator, links, model)
-        return estimate(size, rates_here(size.threads, as_progress(on_progress)))
+        return estimate(size, as_progress(on_progress))
 
     embed = _verb(jobs.embed)
     links = _verb(jobs.predict)

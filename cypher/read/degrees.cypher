@@ -1,4 +1,4 @@
-// How many nodes of the projection have no relationship in it, and the largest degree, counting all targets.
+// How many nodes of the projection have no relationship in it, counting all targets.
 MATCH (n:@labels)
 WHERE (
   @node_filter
@@ -9,4 +9,4 @@ WITH COUNT {
     @relationship_filter
   )
 } AS degree
-RETURN count(CASE degree WHEN 0 THEN 1 END) AS isolated, max(degree) AS largest
+RETURN count(CASE degree WHEN 0 THEN 1 END) AS isolated

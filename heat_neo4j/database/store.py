@@ -28,7 +28,7 @@ from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.published_nodes import NodeLink, find_node, read_node_links, read_scope
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
-from heat_neo4j.database.read.counts import ProjectionCounts, count_projection, sample_schema
+from heat_neo4j.database.read.counts import ProjectionCounts, count_projection, full_sources, sample_schema
 from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
@@ -868,6 +868,10 @@ class Neo4jStore:
         At most 10,000 relationships of each type are looked at; filters are left aside.
         """
         return sample_schema(self.connection, projection)
+
+    def full_sources(self, label: str, kind: str) -> float:
+        """Return the share of a label's nodes that have the one relationship of a type they may have."""
+        return full_sources(self.connection, label, kind)
 
     def load_graph(
         self,

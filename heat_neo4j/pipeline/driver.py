@@ -29,7 +29,6 @@ from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.checkpoint import Checkpoint
-from heat_neo4j.pipeline.estimate import check_memory, run_size
 from heat_neo4j.pipeline.fit import (
     NO_LINK_MODEL,
     Clock,
@@ -43,6 +42,7 @@ from heat_neo4j.pipeline.fit import (
     time_limit_notes,
 )
 from heat_neo4j.pipeline.job import Job, published_links
+from heat_neo4j.pipeline.memory import check_memory, run_size
 from heat_neo4j.pipeline.plan import (
     EMBED,
     FULL,

@@ -25,10 +25,10 @@ from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
 from heat_neo4j.graph import Graph
-from heat_neo4j.pipeline.estimate import check_memory, run_size
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint
 from heat_neo4j.pipeline.fit import Clock, align, coordinates_of, fit_on
 from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.memory import check_memory, run_size
 from heat_neo4j.pipeline.plan import FULL, LOCAL, WARM, GraphState
 from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_by_recipe
 

@@ -32,7 +32,8 @@ from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.patterns import link_limits
-from heat_neo4j.pipeline.estimate import RunSize, estimate
+from heat_neo4j.pipeline.estimate import estimate
+from heat_neo4j.pipeline.memory import LinkEnds, RunSize
 
 __all__ = ["main", "make_labels", "make_types", "make_vectors", "size_of"]
 
@@ -94,40 +95,47 @@ def size_of(graph: Graph) -> RunSize:
     """Return the size of a run of the graph with the defaults, on one thread."""
     patterns, _ = counted_patterns(graph)
     assert graph.relationships is not None
-    ends = [[int(each.sum()) for each in ends_of(graph, pattern)] for pattern in patterns]
+    ends = []
+    for (pattern, most), limit in zip(patterns.items(), link_limits(10, patterns), strict=True):
+        sources, targets = (int(each.sum()) for each in ends_of(graph, pattern))
+        ends.append(LinkEnds(sources, targets, limit, most))
     return RunSize(
         graph.n_nodes,
         len(graph.relationships),
         attribute_columns=graph.n_attributes,
         attribute_share=1.0,
-        pattern_ends=tuple((sources, targets) for sources, targets in ends),
-        pattern_limits=tuple(zip(link_limits(10, patterns), patterns.values(), strict=True)),
+        patterns=ends,
     )
 
 
 def measure(graph: Graph) -> dict[str, dict[str, float]]:
     """Return CPU seconds and peak bytes up to the end of each stage, beside what is expected of it."""
     make_ready(lambda *_: None)
-    expected = estimate(size_of(graph))
-    seconds, memory = expected.seconds, expected.memory
-    found, began = {}, process_time()
+    found: dict[str, dict[str, float]] = {}
+    began = process_time()
 
-    def lap(stage: str, should_take: float, should_hold: float) -> None:
+    def lap(stage: str) -> None:
         nonlocal began
         peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        found[stage] = {"s": process_time() - began, "expected s": should_take}
-        found[stage] |= {"peak": peak, "expected peak": should_hold}
+        found[stage] = {"s": process_time() - began, "peak": peak}
         began = process_time()
 
     model = HEAT(random_state=0, n_threads=1).fit(graph)
-    lap("train", seconds["walks"] + seconds["train"], memory["train"])
+    lap("train")
     try:
         score = fit_link_score(model, graph)
     except CalibrationError:  # every pattern is rare
         score = None
-    lap("calibrate", seconds["calibrate"], max(memory["train"], memory["calibrate"]))
+    lap("calibrate")
     links = predict_links(model, graph, score=score, n_threads=1)
-    lap("links", seconds["links"], max(memory.get(stage, 0) for stage in ("train", "calibrate", "links")))
+    lap("links")
+    expected = estimate(size_of(graph))  # last: its pilot takes memory, too
+    seconds = dict(expected.seconds)
+    seconds["train"] += seconds.pop("walks")
+    highest = 0
+    for stage, figures in found.items():
+        highest = max(highest, expected.memory.get(stage, 0))
+        figures |= {"expected s": seconds.get(stage, 0.0), "expected peak": highest}
     found["links"] |= {"count": len(links.source), "expected count": expected.links}
     return found
 

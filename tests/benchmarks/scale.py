@@ -29,7 +29,8 @@ from scipy import sparse
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.pipeline.estimate import RunSize, estimate
+from heat_neo4j.pipeline.estimate import estimate
+from heat_neo4j.pipeline.memory import RunSize
 from tests.benchmarks.hyperbolic import edges_of
 
 __all__ = ["main", "make", "train"]
@@ -154,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     done = subprocess.run([*command, "train"], stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout)
     size = RunSize(
-        found["nodes"], found["relationships"], walks_per_node=chosen.walks_per_node, links_per_node=0,
+        found["nodes"], found["relationships"], walks_per_node=chosen.walks_per_node,
         threads=2, scratch=folder,
     )  # fmt: skip
     needed = estimate(size)

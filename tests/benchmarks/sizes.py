@@ -1,4 +1,4 @@
-"""What a graph of each size needs, by the arithmetic of `heat estimate`.
+"""What a graph of each size needs, by the arithmetic and the pilot of `heat estimate`.
 
 The table is in docs/how-to/larger-than-memory.md::
 
@@ -6,7 +6,7 @@ The table is in docs/how-to/larger-than-memory.md::
 
 For graphs without links to predict, by the defaults: memory of one process; with a scratch folder, memory,
 and disk; core-hours of walks and training; hours on so many cores; what a cluster's workers read and write.
-Rates are those of the machine that `heat estimate` has been fitted on, without `heat estimate`'s trial.
+Times are those of the machine that it runs on, by one thread of it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,14 @@ from dataclasses import replace
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.embedding.schedule import portions_of
-from heat_neo4j.pipeline.estimate import RunSize, estimate
+from heat_neo4j.pipeline.estimate import estimate
+from heat_neo4j.pipeline.memory import RunSize
 
-__all__ = ["core_hours", "main", "traffic"]
+__all__ = ["main", "traffic"]
 
 SIZES = tuple(10**exponent for exponent in range(4, 10))
 SHARE = 0.08
 """Of attribute values that are not 0."""
-
-
-def core_hours(size: RunSize) -> float:
-    """Return hours of one core for walks and training."""
-    seconds = estimate(replace(size, threads=1)).seconds
-    return (seconds["walks"] + seconds["train"]) / 3600
 
 
 def traffic(size: RunSize) -> float:
@@ -51,16 +46,16 @@ def row(nodes: int, degree: float, attributes: int, cores: Sequence[int]) -> lis
         round(nodes * degree / 2),
         attribute_columns=attributes,
         attribute_share=SHARE,
-        links_per_node=0,
     )
-    needed, hours = estimate(size), core_hours(size)
+    needed = estimate(size)
+    hours = (needed.seconds["walks"] + needed.seconds["train"]) / 3600
     over_files = replace(size, scratch=".")
     has_files = bool(needed.scratch_bytes)
     return [
         f"10^{len(str(nodes)) - 1}",
         str(size.parts),
         format_bytes(needed.peak_memory),
-        format_bytes(needed.beside_files) if has_files else "",
+        format_bytes(needed.over_files) if has_files else "",
         format_bytes(needed.scratch_bytes) if has_files else "",
         f"{hours:,.2f}" if hours < 10 else f"{hours:,.0f}",
         *(_time(hours / min(count, max(size.parts // 2, 1))) for count in cores),

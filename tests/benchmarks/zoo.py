@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.benchmarks.zoo [--fit] [--sizes 1000 10000 60000 200000] [--shapes star path]
+    python -m tests.benchmarks.zoo [--sizes 1000 10000 60000 200000] [--shapes star path]
                                    [--attributes with] [--positions 16000000]
 
 Each graph of `tests.support.shapes`, without attributes and with them, in a process of its own, whose peak
@@ -11,8 +11,7 @@ fewer and shorter walks are drawn; the estimate is of these. "began again" means
 was repeated with half the learning rate: the seconds of the first try count, its pairs do not. The exit code
 is 1 if a bar is missed: every embedding is finite; at each size the slowest shape trains at least half as
 many pairs per second as the fastest, with and without attributes; no estimate is off by more than a factor of
-1.5. With `--fit` the rates of `heat_neo4j.pipeline.estimate` that explain the measured stages best are
-printed.
+1.5.
 """
 
 from __future__ import annotations
@@ -24,26 +23,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import least_squares
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import resolve_threads
-from heat_neo4j.database.read.counts import HUB
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
-from heat_neo4j.pipeline.estimate import RATES, Rates, RunSize, estimate, rates_here
+from heat_neo4j.pipeline.estimate import estimate
+from heat_neo4j.pipeline.memory import LinkEnds, RunSize
 from tests.support.shapes import SHAPES, make_shape
 
 __all__ = ["Measured", "main"]
@@ -58,12 +55,6 @@ OFF = 1.5
 """By what factor an estimate may be off."""
 LEAST_SECONDS = 0.5
 """Shorter runs are over before anyone has read an estimate."""
-
-FITTED = (
-    "position", "candidate", "walk_step", "teleport", "teleport_value", "growth", "second_thread",
-    "table_entry", "similarity_value", "link_node", "link_tile",
-)  # fmt: skip
-"""Rates that `--fit` changes; those that the measured graphs do not tell apart keep their ratio."""
 
 STAGES = ("similarity", "walks", "train", "refine", "links")
 
@@ -149,16 +140,11 @@ def run_size(graph: Graph, model: HEAT) -> RunSize:
         attribute_columns=graph.n_attributes,
         attribute_share=share,
         isolated_share=float((graph.degrees == 0).mean()),
-        hub_share=hub_share(graph.degrees),
+        patterns=(LinkEnds(graph.n_nodes, graph.n_nodes, 10, graph.n_edges),),
+        combined=False,
         threads=resolve_threads(model.n_threads),
         **{name: value for name, value in model.get_params().items() if name in known},
     )
-
-
-def hub_share(degrees: NDArray[np.int64]) -> float:
-    """Return the share of the ends of edges that lie at hubs."""
-    at_hubs = degrees[degrees >= HUB * np.count_nonzero(degrees)].sum()
-    return float(at_hubs / max(degrees.sum(), 1))
 
 
 def measure(folder: Path) -> dict[str, Any]:
@@ -168,8 +154,7 @@ def measure(folder: Path) -> dict[str, Any]:
     model = model_for(options["nodes"], options["positions"], options["threads"])
     size = run_size(graph, model)
     warm_up(options["threads"])
-    rates = rates_here(size.threads)
-    needed = estimate(size, rates)
+    needed = estimate(size)
     began = perf_counter()
     model.fit(graph)
     seconds = dict(model.training_["seconds"])
@@ -297,32 +282,6 @@ def misses(zoo: Sequence[Measured]) -> Iterator[str]:
             yield f"the estimate of {what} is off by more than {OFF} on {wrong} of {len(ratios)} graphs"
 
 
-def fitted(zoo: Sequence[Measured]) -> Rates:
-    """Return the rates with the least squares of log(estimated / measured) over all stages."""
-
-    def rates(logs: NDArray[np.float64]) -> Rates:  # around 1: steps of the search are relative
-        values = {
-            name: getattr(RATES, name) * float(np.exp(log - 1.0))
-            for name, log in zip(FITTED, logs, strict=True)
-        }
-        return replace(RATES, **values)
-
-    def off(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-        ratios = [0.1 * (logs - 1.0)]
-        for one in zoo:
-            said = estimate(one.size, rates(logs)).seconds
-            measured = (
-                one.seconds["similarity"] + one.seconds["walks"],
-                one.seconds["train"],
-                one.seconds["links"],
-            )
-            pairs = zip((said["walks"], said["train"], said["links"]), measured, strict=True)
-            ratios.append(np.array([np.log((a + 0.01) / (b + 0.01)) for a, b in pairs if one.finite]))
-        return np.concatenate(ratios)
-
-    return rates(least_squares(off, np.ones(len(FITTED)), loss="soft_l1", diff_step=np.array(0.01)).x)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line asks for; return the exit code."""
     parser = argparse.ArgumentParser(
@@ -333,7 +292,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="SHAPE")
     parser.add_argument("--attributes", choices=("with", "without"), help="only with or only without")
-    parser.add_argument("--fit", action="store_true", help="print the rates that fit what was measured")
     parser.add_argument("--positions", type=int, default=POSITIONS, help="nodes of walks, at most")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -356,13 +314,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 zoo.append(measured(shape, nodes, attributes, chosen.positions, chosen.threads))
                 show(zoo[-1])
     print()
-    if chosen.fit:
-        rates = fitted(zoo)
-        print(
-            "\n".join(
-                f"{name}: {getattr(rates, name):.3g}, now {getattr(RATES, name):.3g}" for name in FITTED
-            )
-        )
     missed = list(misses(zoo))
     print(f"missed: {'; '.join(missed)}" if missed else "all bars are reached")
     return int(bool(missed))

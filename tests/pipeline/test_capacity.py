@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from heat_neo4j.errors import MemoryExceeded
-from heat_neo4j.pipeline.estimate import PROGRAM, RunSize, check_memory, estimate
+from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, check_memory, memory_of
 
 LARGE = RunSize(
     nodes=10**6,
@@ -14,28 +14,33 @@ LARGE = RunSize(
     attribute_share=0.08,
     threads=2,
     combined=False,
+    patterns=(LinkEnds(10**6, 10**6, 10),),
 )
 
 
+def peak(size):
+    return max(memory_of(size).values())
+
+
 def test_what_fits_is_let_through():
-    check_memory(LARGE, estimate(LARGE).peak_memory)
+    check_memory(LARGE, peak(LARGE))
 
 
 @pytest.mark.parametrize(
     ("size", "advice"),
     [
         (LARGE, "a projection of fewer nodes or attributes, or lower --n-components"),
-        (replace(LARGE, links_per_node=200), "lower --k, or --no-links"),
+        (replace(LARGE, patterns=(LinkEnds(10**6, 10**6, 200),)), "lower --k, or --no-links"),
         (replace(LARGE, combined=True), "--score distance, or --no-links"),
         (replace(LARGE, relationships=10**8, walks_per_node=1), "a projection of fewer nodes, relationships"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_the_numbers_and_what_to_change(size, advice):
-    needed = estimate(size)
+    needed = peak(size)
     with pytest.raises(MemoryExceeded) as caught:
-        check_memory(size, needed.peak_memory - 1)
+        check_memory(size, needed - 1)
     message = str(caught.value)
-    assert f"about {needed.peak_memory / 2**30:.1f} GiB" in message
+    assert f"about {needed / 2**30:.1f} GiB" in message
     assert advice in message
     assert message.endswith("or raise --memory-limit; nothing was begun")
 
@@ -49,17 +54,15 @@ def test_where_the_program_itself_does_not_fit_nothing_else_is_advised():
 
 
 def test_where_files_would_do_they_are_offered():
-    size = replace(LARGE, nodes=10**7, relationships=5 * 10**7, attribute_columns=0, links_per_node=0)
-    needed = estimate(size)
-    assert needed.beside_files < 4 * 2**30 < needed.peak_memory
-    offered = rf"choose --scratch FOLDER, on a disk with {needed.scratch_bytes / 2**30:.1f} GiB free, or "
+    size = replace(LARGE, nodes=10**7, relationships=5 * 10**7, attribute_columns=0, patterns=())
+    over_files = replace(size, scratch="there")
+    assert peak(over_files) < 4 * 2**30 < peak(size)
+    offered = rf"choose --scratch FOLDER, on a disk with {size.scratch_bytes / 2**30:.1f} GiB free, or "
     with pytest.raises(MemoryExceeded, match=offered):
         check_memory(size, 4 * 2**30)
-    over_files = replace(size, scratch="there")
-    assert estimate(over_files).peak_memory == needed.beside_files
     check_memory(over_files, 4 * 2**30)
 
 
 def test_a_small_graph_is_never_trained_over_files():
     small = replace(LARGE, nodes=5000, relationships=50_000)
-    assert estimate(small).scratch_bytes == 0
+    assert small.scratch_bytes == 0

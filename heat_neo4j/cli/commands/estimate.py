@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,8 @@ from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import Reporter, facts, format_seconds, printed_as_json, verbosity
 
 if TYPE_CHECKING:
-    from heat_neo4j.pipeline.estimate import Estimate, RunSize
+    from heat_neo4j.pipeline.estimate import Estimate
+    from heat_neo4j.pipeline.memory import RunSize
 
 EXAMPLE = "heat estimate --label Paper --relationship CITES --attribute words --n-components 50"
 
@@ -29,20 +31,20 @@ def estimate(links: bool, model: str, **options: Any) -> None:
 
     Takes the options of `heat embed`. It reads only counts, and a sample of a thousand nodes for the
     width of the attributes. Memory is the peak of this process. Time assumes a server on the same
-    machine, at the speed that a small training measures now. If a version of --model is published
+    machine; how fast this one is, a training of a made graph measures. If a version of --model is published
     already, keeping it for a rollback is included.
     """
     from heat_neo4j.pipeline.estimate import estimate as estimate_run
-    from heat_neo4j.pipeline.estimate import rates_here, run_size
+    from heat_neo4j.pipeline.memory import run_size
 
     projection, estimator = projection_from(options), heat_from(options)
     link_options = links_from(options) if links else None
     with open_store(options) as store:
         size = run_size(store, projection, estimator, link_options, model)
     with Reporter() as progress:
-        needed = estimate_run(size, rates_here(size.threads, progress))
+        needed = estimate_run(size, progress)
     scratch = None if size.scratch is None else str(size.scratch)
-    if not printed_as_json({"size": {**vars(size), "scratch": scratch}, **needed.to_dict()}):
+    if not printed_as_json({"size": {**asdict(size), "scratch": scratch}, **needed.to_dict()}):
         facts(_lines(size, needed))
 
 
@@ -52,7 +54,7 @@ def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
     free = format_bytes(free_memory())
     yield "Memory", f"{format_bytes(needed.peak_memory)} at the peak, of {free} free now"
     if size.scratch is None and needed.scratch_bytes and needed.peak_memory > free_memory():
-        memory, disk = format_bytes(needed.beside_files), format_bytes(needed.scratch_bytes)
+        memory, disk = format_bytes(needed.over_files), format_bytes(needed.scratch_bytes)
         yield "", f"with --scratch FOLDER {memory}, and {disk} on its disk"
     if size.scratch is not None and needed.scratch_bytes:
         yield "Disk", f"{format_bytes(needed.scratch_bytes)} in {size.scratch}"

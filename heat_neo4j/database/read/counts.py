@@ -20,10 +20,9 @@ from heat_neo4j.database.statements import is_identifier, load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Triple
 
-HUB = 0.5
-"""A node is a hub if it is joined to so large a share of the nodes that have relationships."""
 _SAMPLE_NODES = 1_000
 _SAMPLE_RELATIONSHIPS = 10_000  # of each type
+_EXCEPTIONS = 0.05  # sources with several relationships where one is the rule
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class ProjectionCounts:
     nodes: int
     relationships: int  # those that lead to other nodes, too: an upper bound
     isolated: int  # nodes that none of these leaves or reaches
-    hub_share: float  # of the ends of relationships: those at hubs
     attribute_columns: int  # of the sampled nodes; strings and texts may take more over all nodes
     attribute_share: float  # of the values in these columns: those other than 0
 
@@ -49,18 +47,11 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     statement = load_statement("read/degrees", **scope.nodes(), **scope.relationships())
     degrees = connection.read(statement, scope.parameters(), doing="counting relationships of nodes")[0]
     n_isolated: int = degrees["isolated"]
-    least = max(round(HUB * (n_nodes - n_isolated)), 1)
-    ends_at_hubs = 0
-    if degrees["largest"] >= least:
-        statement = load_statement("read/hubs", **scope.nodes(), **scope.relationships())
-        parameters = scope.parameters(least=least)
-        ends_at_hubs = connection.read(statement, parameters, doing="counting hubs")[0]["ends"]
-    hub_share = min(ends_at_hubs / max(2 * n_relationships, 1), 1.0)
     attributes = _sampled_attributes(connection, scope, n_nodes)
     columns = sum(len(each.names) for each in attributes)
     filled = sum(each.filled for each in attributes)
     share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in attributes), 1)
-    return ProjectionCounts(n_nodes, n_relationships, n_isolated, hub_share, columns, share)
+    return ProjectionCounts(n_nodes, n_relationships, n_isolated, columns, share)
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
@@ -88,6 +79,21 @@ def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[
     statement = load_statement("read/label_counts", labels=labels)
     carriers = {row["label"]: row["nodes"] for row in connection.read(statement, {}, doing="counting nodes")}
     return dict(schema), carriers
+
+
+def full_sources(connection: Connection, label: str, kind: str) -> float:
+    """Return the share of a label's nodes that have the one relationship of a type which they may have.
+
+    A sample decides whether they may have one only, nearly as the schema rules do; 0 if they may have more.
+    """
+    if not is_identifier(label):  # nodes without a label
+        return 0.0
+    statement = load_statement("read/full_sources", label=label, type=kind)
+    row = connection.read(statement, {"heat_limit": _SAMPLE_RELATIONSHIPS}, doing="counting relationships")[0]
+    linked = row["one"] + row["several"]
+    by_chance = row["relationships"] / (2 * max(row["nodes"], 1))  # of several, where they are few
+    is_one = row["several"] <= min(_EXCEPTIONS, by_chance / 5) * linked
+    return row["one"] / row["nodes"] if linked and is_one else 0.0
 
 
 def _sampled_together(counts: Mapping[str, int]) -> list[list[str]]:

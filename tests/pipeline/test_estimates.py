@@ -21,6 +21,7 @@ from heat_neo4j.pipeline.estimate import estimate, made_graph
 from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _training, memory_of
 
 ALL = (LinkEnds(1000, 1000, 10, 5000),)
+TINY = RunSize(200, 1000, patterns=(LinkEnds(200, 200, 10, 1000),))
 SMALL = RunSize(1000, 5000, attribute_columns=200, attribute_share=0.05, threads=2, patterns=ALL)
 
 
@@ -143,7 +144,7 @@ def test_a_made_graph_is_as_dense_as_the_real_one():
 
 
 def test_an_estimate_has_all_stages_and_is_plain_data():
-    whole = estimate(SMALL)
+    whole = estimate(TINY)
     assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write", "index"]
     assert list(whole.memory) == ["read", "train", "calibrate", "links", "write"]
     document = whole.to_dict()
@@ -153,7 +154,7 @@ def test_an_estimate_has_all_stages_and_is_plain_data():
 
 
 def test_time_grows_with_the_pairs_and_what_is_written():
-    plain = replace(SMALL, patterns=(), threads=1)
+    plain = replace(TINY, patterns=())
     first, longer = (estimate(replace(plain, n_epochs=epochs)) for epochs in (1, 50))
     assert list(first.seconds) == ["read", "walks", "train", "write", "index"]
     assert longer.seconds["train"] > 5 * first.seconds["train"]
@@ -164,8 +165,8 @@ def test_time_grows_with_the_pairs_and_what_is_written():
 
 
 def test_sources_that_may_have_no_more_links_take_no_time():
-    few = LinkEnds(1000, 1000, 10, 5000, full=990)
-    seconds = [estimate(replace(SMALL, threads=1, patterns=(each,))).seconds["links"] for each in (*ALL, few)]
+    few = LinkEnds(200, 200, 10, 1000, full=198)
+    seconds = [estimate(replace(TINY, patterns=(each,))).seconds["links"] for each in (*TINY.patterns, few)]
     assert seconds[1] < 0.1 * seconds[0]
 
 
@@ -175,9 +176,9 @@ def test_a_graph_that_is_too_small_for_a_score_has_an_estimate():
 
 
 def test_training_takes_about_as_long_as_estimated():
-    size = RunSize(2000, 10_000, attribute_columns=50, attribute_share=0.1)
+    size = RunSize(1000, 5000)
     said = estimate(size).seconds
-    took = HEAT(random_state=0, n_threads=1).fit(random_graph(size)).training_["seconds"]
+    took = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 1000)).training_["seconds"]
     assert said["train"] == pytest.approx(took["train"], rel=2.0)  # other processes may be busy
 
 

@@ -343,33 +343,3 @@ class VectorScorer(DirectedScorer):
     def between(self, first: Rows, second: Rows) -> Self:
         """Return the scorer of some nodes only."""
         return type(self)(self._first[first], other=self._second[second])
-
-
-class EuclideanScorer(DirectedScorer):
-    """Minus the squared Euclidean distance of vectors of shape (M, K) and (N, K), or the same ones."""
-
-    def __init__(self, vectors: Array, other: Array | None = None) -> None:
-        self._first = np.asarray(vectors, dtype=np.float64)
-        self._second = self._first if other is None else np.asarray(other, dtype=np.float64)
-        self.n_nodes = len(self._second)
-
-    def pairs(self, pairs: Pairs) -> Array:
-        """Return the scores of pairs, shape (m,)."""
-        difference = self._first[pairs[:, 0]] - self._second[pairs[:, 1]]
-        return np.asarray(-np.einsum("ij,ij->i", difference, difference))
-
-    def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        total = np.zeros((end - begin, self.n_nodes))
-        for first, second in zip(self._first.T, self._second.T, strict=True):
-            difference = np.subtract.outer(first[begin:end], second)
-            total -= difference * difference
-        return total
-
-    def reversed(self) -> Self:
-        """Return the scorer of (v, u)."""
-        return type(self)(self._second, self._first)
-
-    def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
-        return type(self)(self._first[first], self._second[second])

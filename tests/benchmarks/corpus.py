@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
-from heat_neo4j.database import gds
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import distance
@@ -37,6 +36,7 @@ from heat_neo4j.linkpred.baselines import adamic_adar, popularity
 from heat_neo4j.linkpred.metrics import auroc, average_precision
 from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer, VectorScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
+from tests.benchmarks import gds
 from tests.benchmarks.class_graph import PROJECTION, ClassGraph, class_graph, load_classes
 from tests.benchmarks.live import heat, own_server
 from tests.support.gds_server import add_gds

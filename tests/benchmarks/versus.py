@@ -28,7 +28,6 @@ from gensim.models.poincare import PoincareModel
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.gds import fastrp, node2vec
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
@@ -36,6 +35,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
+from tests.benchmarks.gds import fastrp, node2vec
 from tests.benchmarks.live import own_server
 from tests.support import datasets
 from tests.support.gds_server import add_gds

@@ -36,7 +36,6 @@ BY_HAND = {
         lambda u, v: (STEPS[[u]] @ STEPS @ STEPS[[v]].T).sum(),
     ),
     "sum": (scorers.NodeScorer(VALUES, np.add), lambda u, v: VALUES[u] + VALUES[v]),
-    "euclidean": (scorers.EuclideanScorer(VECTORS), lambda u, v: -((VECTORS[u] - VECTORS[v]) ** 2).sum()),
     "vectors": (scorers.VectorScorer(VECTORS), lambda u, v: VECTORS[u] @ VECTORS[v]),
     "weighted": (scorers.VectorScorer(VECTORS, WEIGHTS), lambda u, v: (VECTORS[u] * WEIGHTS) @ VECTORS[v]),
 }
@@ -130,12 +129,3 @@ def test_a_choice_of_nodes_scores_as_all_do(kind: str, name: str) -> None:
     np.testing.assert_allclose(part.reversed().rows(0, len(second)), expected.T, atol=1e-7)
     u, v = np.divmod(np.arange(len(FIRST) * len(second)), len(second))
     np.testing.assert_allclose(part.pairs(np.column_stack((u, v))), expected.ravel(), atol=1e-7)
-
-
-def test_euclidean_scores_of_two_kinds_of_nodes_can_be_turned_round() -> None:
-    scorer = scorers.EuclideanScorer(VECTORS)
-    first, second = np.array([20, 3, 7]), np.array([5, 6])
-    part, expected = scorer.between(first, second), scorer.rows(0, N)[first][:, second]
-    np.testing.assert_array_equal(part.rows(0, 3), expected)
-    np.testing.assert_array_equal(part.reversed().rows(0, 2), expected.T)
-    np.testing.assert_allclose(part.pairs(np.array([[2, 1]])), expected[2, 1], atol=1e-12)

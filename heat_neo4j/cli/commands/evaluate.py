@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from heat_neo4j.embedding.estimator import Embedder
     from heat_neo4j.evaluation import NodeClasses
     from heat_neo4j.evaluation.link_figures import Negatives
-    from heat_neo4j.evaluation.methods import Method
     from heat_neo4j.graph import Graph
-    from heat_neo4j.linkpred.scorers import DirectedScorer
     from heat_neo4j.linkpred.splits import Split
 
+_M = TypeVar("_M")
 ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
 NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """
@@ -146,12 +145,13 @@ def reconstruction(picture: Path | None, **options: Any) -> None:
     model = _model(options)
     with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_reconstruction
+        from heat_neo4j.evaluation.methods import reconstruction_methods
 
         evaluation = evaluate_reconstruction(
             source.graph,
             model,
             seeds=_seeds(options),
-            methods=source.reconstruction_methods(options, progress),
+            methods=_baselines(reconstruction_methods, options, progress),
             on_progress=progress,
         )
     show(evaluation, picture)
@@ -192,6 +192,7 @@ def links(
         raise click.UsageError(f"--predict: {NO_TYPES}")
     with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_links
+        from heat_neo4j.evaluation.methods import link_methods
 
         evaluation = evaluate_links(
             source.graph,
@@ -201,7 +202,7 @@ def links(
             split=_checked(split, source.graph),
             negatives=negatives,
             seeds=_seeds(options),
-            methods=source.link_methods(options, progress),
+            methods=_baselines(link_methods, options, progress),
             combined=combined,
             choose=chosen_from(options),
             choose_seconds=options["choose_seconds"],
@@ -215,9 +216,7 @@ def links(
 @baselines_option
 @setting_options("heat")
 @options_of_all
-def classes(
-    label_shares: tuple[float, ...], baselines: bool, gensim: bool, picture: Path | None, **options: Any
-) -> None:
+def classes(label_shares: tuple[float, ...], picture: Path | None, **options: Any) -> None:
     """Predict the classes of nodes from a few known ones.
 
     Logistic regression on Klein coordinates, which were trained without classes. If nodes have several
@@ -235,7 +234,7 @@ def classes(
             source.classes(options),
             shares=tuple(dict.fromkeys(label_shares)),
             seeds=_seeds(options),
-            methods=feature_methods(model.n_components, progress, gensim=gensim) if baselines else {},
+            methods=_baselines(feature_methods, options, progress),
             on_progress=progress,
         )
     show(evaluation, picture)
@@ -276,50 +275,6 @@ class _Source:
     graph: Graph
     store: Neo4jStore | None
 
-    def link_methods(self, options: Mapping[str, Any], progress: Progress) -> dict[str, Method]:
-        """Return the baselines of link prediction, with those of Graph Data Science if the server has it."""
-        if not options["baselines"]:
-            return {}
-        from heat_neo4j.evaluation.methods import link_methods
-
-        methods = link_methods(options["n_components"], progress, gensim=options["gensim"])
-        return methods | self._gds_methods(options)
-
-    def reconstruction_methods(self, options: Mapping[str, Any], progress: Progress) -> dict[str, Method]:
-        """Return the same for network reconstruction."""
-        if not options["baselines"]:
-            return {}
-        from heat_neo4j.evaluation.methods import reconstruction_methods
-
-        methods = reconstruction_methods(options["n_components"], progress, gensim=options["gensim"])
-        return methods | self._gds_methods(options)
-
-    def _gds_methods(self, options: Mapping[str, Any]) -> dict[str, Method]:
-        import numpy as np
-
-        from heat_neo4j.database import gds
-        from heat_neo4j.evaluation.methods import for_all_patterns
-        from heat_neo4j.linkpred.scorers import EuclideanScorer, VectorScorer
-
-        n_components, store = options["n_components"], self.store
-        if store is None or gds.has_gds(store.connection) is None:
-            return {}
-
-        def fastrp(graph: Graph, seed: int) -> DirectedScorer:
-            has_attributes = graph.n_attributes > 0
-            vectors = gds.fastrp(store.connection, graph, n_components, seed, attributes=has_attributes)
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            return VectorScorer(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
-
-        def node2vec(graph: Graph, seed: int) -> DirectedScorer:
-            # Of the two usual ways to compare, the one that predicted links better on Cora_ML.
-            return EuclideanScorer(gds.node2vec(store.connection, graph, n_components, seed))
-
-        return {
-            "FastRP (GDS), cosine": for_all_patterns(fastrp),
-            "node2vec (GDS), Euclidean": for_all_patterns(node2vec),
-        }
-
     def classes(self, options: Mapping[str, Any]) -> NodeClasses:
         """Return the classes that the options name; those of files are in the file of labels."""
         from heat_neo4j.evaluation import classes_from_labels, classes_from_values
@@ -356,6 +311,15 @@ def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[_Source]
         raise click.UsageError("--header and --no-header go with --edges only")
     with open_store(options) as store:
         yield _Source(store.read_graph(projection_from(options), on_progress=progress), store)
+
+
+def _baselines(
+    make: Callable[..., dict[str, _M]], options: Mapping[str, Any], progress: Progress
+) -> dict[str, _M]:
+    """Return the simpler methods of a task, if they are asked for."""
+    if not options["baselines"]:
+        return {}
+    return make(options["n_components"], progress, gensim=options["gensim"])
 
 
 def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:

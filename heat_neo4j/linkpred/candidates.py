@@ -26,7 +26,7 @@ from heat_neo4j.patterns import (
 Rows = NDArray[np.int64]
 
 _REPEATED = 10  # relationships beyond the first of their node; fewer separate two sets of nodes by chance
-_MUTUAL = 0.5  # of relationships that lead both ways: from there on, one may be answered
+_MUTUAL = 0.02  # of relationships that lead both ways: from there on, one may be answered
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,9 +197,9 @@ def candidate_pairs(
 ) -> CandidatePairs:
     """Return the pairs of a pattern, or all unordered pairs, of nodes with so many neighbours.
 
-    A pair that a relationship of the type joins the other way round is none, unless at least half of the
-    pattern's relationships are answered. If these join two separate sets of nodes, nodes of neither set may
-    be sources and targets, the others what they are.
+    A pair that a relationship of the type joins the other way round is none, unless at least one in fifty of
+    the pattern's relationships is answered. If these join two separate sets of nodes, nodes of neither set
+    may be sources and targets, the others what they are.
     """
     suited = graph.degrees >= min_degree
     if max_degree is not None:

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import ends_of, entries
+from heat_neo4j.linkpred.candidates import ends_of, entries, relationships_of
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern
 
@@ -100,9 +100,10 @@ class Implications:
     def __init__(self, graph: Graph, pattern: Pattern, steps: TypedSteps) -> None:
         assert graph.relationships is not None
         self._steps = steps
-        self._own = graph.relationships.matrix(pattern.type, graph.n_nodes)
         self._own_kind = int(steps.of_type[list(graph.relationships.types).index(pattern.type)])
         self._is_source, self._is_target = ends_of(graph, pattern)
+        ends, n = relationships_of(graph, pattern), graph.n_nodes
+        self._own = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
 
     def by_joins(self) -> SparseProductScorer:
         """Return how much the relationships that join a pair already, of other types or back, raise its odds.

@@ -20,6 +20,7 @@ from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline import link_questions
 from heat_neo4j.pipeline.published_model import read_score
+from tests.support.naive_links import candidate_pairs
 
 RATED, FOLLOWS = Pattern("User", "RATED", "Movie"), Pattern("User", "FOLLOWS", "User")
 USERS, MOVIES = 24, 16
@@ -84,20 +85,13 @@ def test_the_likeliest_partners_are_the_best_of_all_that_are_not_joined(
         reverse=reverse,
         scorers=score.scorers(points, graph) if scored else None,
     )
-    others = range(USERS) if reverse or pattern is FOLLOWS else range(USERS, N)
-    pairs = [(other, row) if reverse else (row, other) for other in others]
-    pairs = np.array(
-        [
-            (a, b)
-            for a, b in pairs
-            if a != b and not joined(graph, pattern.type, a, b) and not joined(graph, pattern.type, b, a)
-        ]
-    )
+    end = int(reverse)
+    pairs = np.array(sorted(pair for pair in candidate_pairs(graph, pattern) if pair[end] == row))
     distance = pair_distances(points, pairs)
     odds = score.scorers(points, graph)(pattern).pairs(pairs) if scored else -distance
     best = np.argsort(-odds, kind="stable")[:6]
     assert found.n_candidates == len(pairs) > 6
-    assert found.partner.tolist() == pairs[best, 0 if reverse else 1].tolist()
+    assert found.partner.tolist() == pairs[best, 1 - end].tolist()
     np.testing.assert_allclose(found.distance, distance[best])
     if scored:
         scorer = score.scorers(points, graph)(pattern)

@@ -253,6 +253,8 @@ def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicte
     score = linear_score(features, weights, directions=turns)
     links = predict_links(points, graph, 3, score=score, patterns=[str(follows)])
     scorer, pairs = score.scorers(points, graph)(follows), np.column_stack((links.source, links.target))
-    assert len(pairs) > 50
+    known = naive_links.joined_by(graph, "R")
+    pairs = pairs[[(v, u) not in known for u, v in pairs.tolist()]]
+    assert len(pairs) > 30
     assert (scorer.pairs(pairs) >= scorer.pairs(pairs[:, ::-1])).all()
     assert (scorer.pairs(pairs) > scorer.pairs(pairs[:, ::-1])).any()

@@ -73,7 +73,7 @@ def candidate_pairs(graph: Graph, pattern: Pattern) -> set[Pair]:
     own = [
         (u, v) for u, v in there if carries(graph, u, pattern.source) and carries(graph, v, pattern.target)
     ]
-    may_be_answered = bool(own) and sum((v, u) in there for u, v in own) >= 0.5 * len(own)
+    may_be_answered = bool(own) and sum((v, u) in there for u, v in own) >= 0.02 * len(own)
     return {
         (u, v)
         for u in range(graph.n_nodes)

@@ -19,19 +19,13 @@ LINK_COLUMNS = (
     "mean_reciprocal_rank", "hits_at_10", "precision_at_10", "precision_at_100", "precision_at_written",
     "recall_at_written", "direction_accuracy", "calibration_error", "auroc", "average_precision",
 )  # fmt: skip
-RECONSTRUCTION_COLUMNS = (
-    "auroc", "average_precision", "mean_rank", "mean_average_precision", "precision_at_10",
-    "precision_at_100",
-)  # fmt: skip
 DIGITS = {
     "mean_rank": 1, "precision_at_10": 3, "precision_at_100": 3, "precision_at_written": 3,
     "recall_at_written": 3,
 }  # fmt: skip
 TITLES = {
     "links": "Link prediction",
-    "reconstruction": "Network reconstruction",
     "classes": "Node classification",
-    "alpha": "Link prediction by alpha",
 }
 
 
@@ -45,17 +39,12 @@ def show(evaluation: Evaluation, picture: Path | None) -> None:
     print_line()
     if evaluation.task == "classes":
         _show_classes(evaluation)
-    elif evaluation.task == "alpha":
-        _show_rows(evaluation.rows, "alpha", [f"{row.at:g}" for row in evaluation.rows], LINK_COLUMNS)
-    elif evaluation.task == "links":
+    else:
         for place, pattern in enumerate(dict.fromkeys(row.pattern for row in evaluation.rows)):
             if place:
                 print_line()
             own = [row for row in evaluation.rows if row.pattern == pattern]
-            _show_rows(own, pattern or "method", [row.method for row in own], LINK_COLUMNS)
-    else:
-        names = [row.method for row in evaluation.rows]
-        _show_rows(evaluation.rows, "method", names, RECONSTRUCTION_COLUMNS)
+            _show_rows(own, pattern or "method")
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
@@ -93,27 +82,24 @@ def _task(evaluation: Evaluation) -> str:
         several = "several" if settings["several_classes_per_node"] else "one"
         nodes = plural(settings["nodes_with_a_class"], "node")
         return f"{settings['classes']:,} classes, {several} for each of {nodes}"
-    if evaluation.task == "reconstruction":
-        return "all edges against all other pairs"
     counts = sorted(set(settings["test_edges"]))
     held_out = plural(counts[-1], "edge")
     if counts[0] < counts[-1]:
         held_out = f"{counts[0]:,} to {held_out}"
-    among = "the 500 hardest other targets" if settings.get("negatives") == "hard" else "all other targets"
-    return f"{held_out} held out ({settings['share']:.3g} asked for), ranked among {among}"
+    return f"{held_out} held out ({settings['share']:.3g} asked for), ranked among all other targets"
 
 
-def _show_rows(rows: Sequence[Row], first: str, names: Sequence[str], shown: Sequence[str]) -> None:
+def _show_rows(rows: Sequence[Row], first: str) -> None:
     from heat_neo4j.evaluation.report import METRIC_NAMES
 
-    width = max(map(len, [first, *names]))
-    with_figures = [(name, row) for name, row in zip(names, rows, strict=True) if row.figures]
-    columns = [key for key in shown if any(key in row.figures for _, row in with_figures)]
+    width = max(len(first), *(len(row.method) for row in rows))
+    with_figures = [row for row in rows if row.figures]
+    columns = [key for key in LINK_COLUMNS if any(key in row.figures for row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(
-        header, [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures]
+        header, [[row.method, *(_cell(row, key) for key in columns), _seconds(row)] for row in with_figures]
     )
-    _show_missing(zip(names, rows, strict=True), width)
+    _show_missing(((row.method, row) for row in rows), width)
 
 
 def _show_classes(evaluation: Evaluation) -> None:
@@ -168,14 +154,9 @@ def _draw(evaluation: Evaluation, path: Path) -> None:
             name: _spread([evaluation.row(name, share) for share in shares], "f1_macro") for name in names
         }
         axes = plots.plot_label_share(shares, scores, metric="F1 macro")
-    elif evaluation.task == "alpha":
-        alphas = [float(row.at or 0.0) for row in evaluation.rows]
-        axes = plots.plot_alpha(alphas, {"link prediction": _spread(evaluation.rows, "mean_reciprocal_rank")})
-    elif evaluation.task == "links":
+    else:
         by_pattern = evaluation.curves
         axes = plots.plot_roc(by_pattern[""]) if "" in by_pattern else plots.plot_roc_panels(by_pattern)
-    else:
-        axes = plots.plot_precision_recall(evaluation.curves["precision_recall"])
     plots.add_title(axes, TITLES[evaluation.task])
     plots.save_picture(axes, path)
 

@@ -1,6 +1,6 @@
 """Quality of an embedding beside that of baselines, on the same splits."""
 
-from heat_neo4j.evaluation.link_tasks import evaluate_alpha, evaluate_links, evaluate_reconstruction
+from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.evaluation.methods import EvaluationError
 from heat_neo4j.evaluation.node_classes import (
     NodeClasses,
@@ -17,10 +17,8 @@ __all__ = [
     "NodeClasses",
     "classes_from_labels",
     "classes_from_values",
-    "evaluate_alpha",
     "evaluate_classes",
     "evaluate_links",
-    "evaluate_reconstruction",
     "link_auroc",
     "reconstruction_auroc",
 ]

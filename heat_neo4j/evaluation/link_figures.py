@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.evaluation.hard_negatives import hard_negatives
 from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, BestPairs, Limits, PairFigures, finite
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, entries, relationships_of
@@ -20,7 +18,6 @@ from heat_neo4j.linkpred.metrics import (
     average_precision,
     expected_calibration_error,
     node_ranking,
-    precision_recall_curve,
     roc_curve,
 )
 from heat_neo4j.linkpred.scorers import DirectedScorer
@@ -29,7 +26,6 @@ from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-Negatives = Literal["all", "hard"]
 
 _TOP = 10
 _PRECISION_AT = (10, 100)
@@ -55,7 +51,6 @@ class HeldOutLinks:
     n_written: int  # links that training has: as many a run may write
     is_complete: bool  # whether all sources rank all targets, so that the best pairs of all are found
     is_ordered: bool  # False without a pattern
-    hard: sparse.csr_array | None = None  # (asked, targets): not 0 at the only targets that are ranked
 
 
 def held_out_links(
@@ -64,13 +59,12 @@ def held_out_links(
     pattern: Pattern | None,
     seed: int,
     limits: Limits = DEFAULT_LIMITS,
-    negatives: Negatives = "all",
 ) -> HeldOutLinks | None:
     """Return the links of a pattern that a split of a graph holds out; None if there is nothing to rank.
 
     As many other pairs are drawn; without a pattern they are those of the split. All sources rank all
-    targets. With more than `limits.exact_nodes` sources or targets, or hard negatives, only sources with a
-    held-out link do, `limits.nodes` of them at most, drawn by the seed.
+    targets. With more than `limits.exact_nodes` sources or targets, only sources with a held-out link do,
+    `limits.nodes` of them at most, drawn by the seed.
     """
     n, candidates = graph.n_nodes, candidate_pairs(split.train, pattern)
     one_way = np.empty((0, 2), dtype=np.int64)
@@ -96,7 +90,7 @@ def held_out_links(
         return None
     sources = np.unique(both[:, 0])
     most = max(len(candidates.sources), len(candidates.targets))
-    is_complete = negatives == "all" and most <= limits.exact_nodes
+    is_complete = most <= limits.exact_nodes
     asked = candidates.sources if is_complete else sources
     if not is_complete:
         size = min(limits.nodes, len(sources))
@@ -104,7 +98,6 @@ def held_out_links(
     held = sparse.csr_array((np.ones(len(both)), tuple(both.T)), shape=(n, n))
     targets = candidates.targets
     among = joined[asked][:, targets]
-    hard = hard_negatives(split.train, pattern, asked, targets, among, seed) if negatives == "hard" else None
     return HeldOutLinks(
         n_nodes=n,
         pairs=pairs,
@@ -118,7 +111,6 @@ def held_out_links(
         n_written=n_written,
         is_complete=is_complete,
         is_ordered=pattern is not None,
-        hard=hard,
     )
 
 
@@ -145,7 +137,7 @@ def measure_links(scorer: DirectedScorer, held_out: HeldOutLinks) -> PairFigures
         ahead, back = (finite(scorer.pairs(way)) for way in (held_out.one_way, held_out.one_way[:, ::-1]))
         metrics["direction_accuracy"] = float(np.mean((ahead > back) + 0.5 * (ahead == back)))
     metrics |= {"auroc": auroc(links, others), "average_precision": average_precision(links, others)}
-    return PairFigures(metrics, errors, roc_curve(links, others), precision_recall_curve(links, others))
+    return PairFigures(metrics, errors, roc_curve(links, others))
 
 
 def _rankings(scorer: DirectedScorer, held_out: HeldOutLinks) -> tuple[dict[str, float], dict[str, float]]:
@@ -161,8 +153,6 @@ def _rankings(scorer: DirectedScorer, held_out: HeldOutLinks) -> tuple[dict[str,
         is_partner = held_out.partners[begin:end].toarray() != 0
         itself = asked[begin:end, None] == targets
         is_other = (held_out.joined[begin:end].toarray() == 0) & ~itself
-        if held_out.hard is not None:
-            is_other &= held_out.hard[begin:end].toarray() != 0
         for row in np.flatnonzero(is_partner.any(axis=1)):
             ranks.add(node_ranking(scores[row, is_other[row]], scores[row, is_partner[row]]))
         if held_out.is_complete:

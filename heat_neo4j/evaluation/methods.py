@@ -211,19 +211,6 @@ def link_methods(
     return methods | ({GENSIM_ROW: _poincare_method(n_components, on_progress)} if gensim else {})
 
 
-def reconstruction_methods(
-    n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
-) -> dict[str, Method]:
-    """Return the baselines of network reconstruction; embeddings get as many dimensions as given."""
-    methods: dict[str, Method] = {
-        "popularity": Unseeded(popularity),
-        "Adamic-Adar": Unseeded(adamic_adar),
-        "attribute cosine": Unseeded(_attribute_cosine),
-        "SVD": Unseeded(partial(truncated_svd, rank=n_components)),
-    }
-    return methods | ({GENSIM_ROW: _poincare_method(n_components, on_progress)} if gensim else {})
-
-
 def for_all_patterns(method: Callable[[Graph, int], DirectedScorer]) -> Method:
     """Return the method that scores pairs of every pattern alike."""
 

@@ -129,7 +129,7 @@ class Trials:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Result):
-    """The table of one task: "links", "reconstruction", "classes" or "alpha".
+    """The table of one task: "links" or "classes".
 
     `to_frame` has a row for each method, pattern and seed. Its columns are pattern (empty for a graph without
     directions), method, at (share of the labels, or alpha), is_ours, seed, seconds, chosen (parameters of a
@@ -147,8 +147,7 @@ class Evaluation(Result):
     graph: Mapping[str, int]  # numbers of nodes, edges and attributes
     settings: Mapping[str, Any]  # the task's own and the estimator's parameters, as plain data
     notes: tuple[str, ...] = ()  # baselines that win, figures that are estimates, what could not be done
-    # Of the first seed, by method: ROC curves by pattern ("" for a graph without), or those of
-    # "precision_recall".
+    # Of the first seed: ROC curves by pattern ("" for a graph without), then by method.
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, at: float | None = None, pattern: str = "") -> Row:

@@ -50,13 +50,6 @@ def roc_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array
     return thinned(false_rate, true_rate)
 
 
-def precision_recall_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
-    """Return recall, from 0 to 1, and the precision at each, at most `CURVE_POINTS` of them."""
-    truth, scores = _joined("a precision curve", edge_scores, non_edge_scores)
-    precision, recall, _ = sklearn_metrics.precision_recall_curve(truth, scores)
-    return thinned(recall[::-1], precision[::-1])
-
-
 def thinned(x: Array, y: Array) -> tuple[Array, Array]:
     """Return at most `CURVE_POINTS` points of a curve, evenly taken, both ends among them."""
     if len(x) <= CURVE_POINTS:

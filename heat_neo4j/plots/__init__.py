@@ -1,11 +1,9 @@
 """Pictures (matplotlib, the extra ``plot``). Functions take arrays and Axes and return Axes."""
 
 from heat_neo4j.plots.diagrams import (
-    plot_alpha,
     plot_distances,
     plot_label_share,
     plot_loss,
-    plot_precision_recall,
     plot_radius_by_degree,
     plot_reliability,
     plot_roc,
@@ -19,12 +17,10 @@ __all__ = [
     "add_title",
     "check_installed",
     "geodesics",
-    "plot_alpha",
     "plot_disk",
     "plot_distances",
     "plot_label_share",
     "plot_loss",
-    "plot_precision_recall",
     "plot_radius_by_degree",
     "plot_reliability",
     "plot_roc",

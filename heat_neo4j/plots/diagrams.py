@@ -95,11 +95,6 @@ def plot_roc_panels(curves: Mapping[str, Mapping[str, Curve]]) -> Axes:
     return panels[0]
 
 
-def plot_precision_recall(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
-    """Draw precision by recall: for each method, recall (falling or rising) and precision in [0, 1]."""
-    return _draw_rates(curves, "recall", "precision", "lower left", ax)
-
-
 def plot_label_share(
     shares: ArrayLike, scores: Mapping[str, Curve], *, metric: str, ax: Axes | None = None
 ) -> Axes:
@@ -107,14 +102,21 @@ def plot_label_share(
 
     `scores` holds mean and standard deviation over seeds of each method; `metric` is the title of the axis.
     """
-    axes = _draw_scores(shares, scores, "share of nodes with a known class", metric, ax)
+    xs = np.asarray(shares, dtype=np.float64)
+    if not scores or xs.ndim != 1 or not xs.size:
+        raise ValueError("there must be at least one place and one score to draw")
+    for name, pair in scores.items():
+        if any(np.shape(values) != xs.shape for values in pair):
+            raise ValueError(f"scores of {name!r} must be mean and sd of shape {xs.shape}")
+    axes = diagram(ax, 7.2, 4.8, x="share of nodes with a known class", y=metric)
+    entries: dict[str, Any] = {}
+    for (name, (mean, sd)), style, marker in zip(scores.items(), _styles(), cycle(_MARKS), strict=False):
+        bars: dict[str, Any] = {"marker": marker, "markersize": 5, "capsize": 2.5, "elinewidth": 1.0}
+        entries[name] = axes.errorbar(xs, mean, yerr=sd, **bars, **style)
+    axes.set_xticks(_readable(xs))
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
+    add_legend(axes, entries)
     return axes
-
-
-def plot_alpha(alphas: ArrayLike, scores: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
-    """Draw the mean reciprocal rank, mean and standard deviation over seeds, by alpha."""
-    return _draw_scores(alphas, scores, "alpha: share of steps that follow attributes", "MRR", ax)
 
 
 def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:
@@ -132,25 +134,6 @@ def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Ax
     for (name, (xs, ys)), style in zip(curves.items(), _styles(), strict=False):
         (entries[name],) = axes.plot(xs, ys, **style)
     add_legend(axes, entries, loc=legend)
-    return axes
-
-
-def _draw_scores(positions: ArrayLike, scores: Mapping[str, Curve], x: str, y: str, ax: Axes | None) -> Axes:
-    """Draw means with bars of one standard deviation each way."""
-    xs = np.asarray(positions, dtype=np.float64)
-    if not scores or xs.ndim != 1 or not xs.size:
-        raise ValueError("there must be at least one place and one score to draw")
-    for name, pair in scores.items():
-        if any(np.shape(values) != xs.shape for values in pair):
-            raise ValueError(f"scores of {name!r} must be mean and sd of shape {xs.shape}")
-    axes = diagram(ax, 7.2, 4.8, x=x, y=y)
-    entries: dict[str, Any] = {}
-    for (name, (mean, sd)), style, marker in zip(scores.items(), _styles(), cycle(_MARKS), strict=False):
-        bars: dict[str, Any] = {"marker": marker, "markersize": 5, "capsize": 2.5, "elinewidth": 1.0}
-        entries[name] = axes.errorbar(xs, mean, yerr=sd, **bars, **style)
-    axes.set_xticks(_readable(xs))
-    axes.xaxis.set_major_formatter(lambda position, _: f"{position:.4g}")
-    add_legend(axes, entries)
     return axes
 
 

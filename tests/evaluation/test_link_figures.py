@@ -14,7 +14,6 @@ from scipy import sparse
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import evaluate as command
 from heat_neo4j.evaluation import EvaluationError, evaluate_links, link_figures
-from heat_neo4j.evaluation.hard_negatives import hard_negatives, personalised_pagerank
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import Tuned, link_methods
 from heat_neo4j.evaluation.ranking import Limits
@@ -123,49 +122,6 @@ def test_scores_that_do_not_fit_are_refused() -> None:
         measure_links(NodeScorer(np.ones(44), np.multiply), held_out)
     with pytest.raises(ValueError, match="NaN or infinite"):
         measure_links(NodeScorer(np.full(50, np.inf), np.multiply), held_out)
-
-
-def test_hard_negatives_are_the_best_of_each_simple_score() -> None:
-    train, sources = SPLIT.train, np.array([0, 3, 7])
-    targets = np.flatnonzero(GRAPH.labels["Movie"])
-    joined = GRAPH.relationships.matrix("RATED", 50)[sources][:, targets]
-    hard = hard_negatives(train, RATED, sources, targets, joined, 0, hardest=5).toarray()
-    step = (train.adjacency.toarray() != 0) / np.maximum(train.degrees[:, None], 1)
-    scores = [
-        baselines.adamic_adar(train).rows(0, 50),
-        baselines.paths_of_three(train, RATED).rows(0, 50),
-        baselines.attribute_cosine(train).rows(0, 50),
-        0.15 * np.linalg.inv(np.eye(50) - 0.85 * step),
-    ]
-    walked = personalised_pagerank(train, sources)
-    np.testing.assert_allclose(walked, scores[3][sources], atol=0.85**20)
-    assert hard.sum(axis=1).tolist() == [5, 5, 5]
-    assert not (hard * joined.toarray()).any()
-    for place, source in enumerate(sources):
-        free = [column for column in range(len(targets)) if not joined[place, column]]
-        ranks = np.full(len(targets), np.inf)
-        for score in scores:
-            order = sorted(free, key=lambda column: -score[source, targets[column]])
-            for rank, column in enumerate(order):
-                if score[source, targets[column]] > 0:
-                    ranks[column] = min(ranks[column], rank)
-        chosen = np.flatnonzero(hard[place])
-        left = np.setdiff1d(free, chosen)
-        assert ranks[chosen].max() <= ranks[left].min()
-
-
-def test_of_hard_negatives_partners_are_ranked_among_these_alone(monkeypatch) -> None:
-    scorer = VectorScorer(np.random.default_rng(3).normal(size=(50, 3)))
-    everything = held_out_links(GRAPH, SPLIT, RATED, 0)
-    few = held_out_links(GRAPH, SPLIT, RATED, 0, negatives="hard")
-    easy = measure_links(scorer, everything).metrics
-    as_easy = measure_links(scorer, few).metrics  # there are fewer than 500 targets
-    assert as_easy["mean_reciprocal_rank"] == pytest.approx(easy["mean_reciprocal_rank"])
-    assert "precision_at_10" not in as_easy
-    monkeypatch.setattr(link_figures, "hard_negatives", lambda *given: hard_negatives(*given, hardest=3))
-    few = held_out_links(GRAPH, SPLIT, RATED, 0, negatives="hard")
-    assert few.hard.sum(axis=1).max() == 3
-    assert measure_links(scorer, few).metrics["mean_rank"] <= 4.0
 
 
 def test_parameters_of_baselines_are_chosen_by_links_held_out_of_training() -> None:

@@ -1,4 +1,4 @@
-"""The runs of links, reconstruction and alpha: what each method gets, and what the table holds."""
+"""The runs of links: what each method gets, and what the table holds."""
 
 from __future__ import annotations
 
@@ -12,23 +12,18 @@ from sklearn.base import clone
 
 from heat_neo4j.evaluation import (
     EvaluationError,
-    evaluate_alpha,
     evaluate_links,
-    evaluate_reconstruction,
     link_auroc,
-    reconstruction_auroc,
 )
-from heat_neo4j.evaluation.methods import Unseeded
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
-from heat_neo4j.linkpred.baselines import BaselineUnavailableError, adamic_adar, popularity
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError, popularity
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.scorers import NodeScorer
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.linkpred.tuning import choose_parameters
 
@@ -127,27 +122,6 @@ def test_every_method_gets_the_training_graph_and_the_seed_and_nothing_more() ->
         assert (train != expected).nnz == 0
 
 
-def test_reconstruction_is_of_the_whole_graph_and_does_not_repeat_what_no_seed_changes() -> None:
-    graph, calls = a_graph(), []
-
-    def score(graph, pattern):
-        calls.append(pattern)
-        return adamic_adar(graph)
-
-    methods = {
-        "unseeded": Unseeded(score),
-        "seeded": lambda graph, seed: lambda pattern: NodeScorer(np.arange(40.0), np.multiply),
-    }
-    found = evaluate_reconstruction(graph, MODEL, seeds=(0, 1, 2), methods=methods)
-    assert calls == [None]
-    assert found.row("unseeded").figures["auroc"].sd == 0.0
-    assert len(found.row("unseeded").seconds) == 3
-    for seed, value in enumerate(found.row("HEAT").figures["auroc"].values):
-        points = clone(MODEL).set_params(random_state=seed).fit(graph).embedding_
-        assert value == pytest.approx(reconstruction_auroc(points, graph), abs=1e-13)
-    assert set(found.curves["precision_recall"]) == {"HEAT", "unseeded", "seeded"}
-
-
 def test_a_method_that_cannot_be_had_is_asked_once_and_says_why() -> None:
     calls = []
 
@@ -161,30 +135,12 @@ def test_a_method_that_cannot_be_had_is_asked_once_and_says_why() -> None:
     assert (row.missing, dict(row.figures), row.seconds) == ("not here", {}, ())
 
 
-def test_alpha_changes_the_model_and_not_the_split() -> None:
-    found = evaluate_alpha(a_graph(), MODEL, (0.0, 0.7), seeds=(0, 1))
-    for alpha in (0.0, 0.7):
-        twin = clone(MODEL).set_params(alpha=alpha)
-        direct = evaluate_links(a_graph(), twin, seeds=(0, 1), methods={}, combined=False)
-        assert found.row("HEAT", alpha).figures == direct.row("HEAT").figures
-    best = max((0.0, 0.7), key=lambda alpha: found.row("HEAT", alpha).figures["mean_reciprocal_rank"].mean)
-    assert found.notes[0].startswith(f"best alpha by MRR: {best:g} (")
-    with pytest.raises(EvaluationError, match="no attributes, so alpha changes nothing"):
-        evaluate_alpha(a_graph(attributes=False), MODEL)
-    for alphas in ((), (0.1, 0.1)):
-        with pytest.raises(EvaluationError, match="give each alpha once"):
-            evaluate_alpha(a_graph(), MODEL, alphas)
-
-
 def test_nonsense_is_refused() -> None:
     for seeds in ((), (1, 1), (-1,)):
         with pytest.raises(ValueError, match="seed"):
             evaluate_links(a_graph(), MODEL, seeds=seeds)
     with pytest.raises(EvaluationError, match="share must lie between 0 and 1"):
         evaluate_links(a_graph(), MODEL, share=1.5)
-    for matrix in (sparse.csr_array((4, 4)), sparse.csr_array(np.ones((4, 4)))):
-        with pytest.raises(EvaluationError, match="has no edges, or no non-edges"):
-            evaluate_reconstruction(Graph(matrix), MODEL)
 
 
 def test_the_notes_name_who_wins_and_by_which_figure() -> None:
@@ -213,11 +169,7 @@ def test_a_figure_is_the_mean_and_deviation_of_its_seeds() -> None:
 
 
 def test_a_large_graph_is_sampled_and_says_so() -> None:
-    limits = Limits(exact_nodes=20, exact_distance_nodes=20, non_edges=1000, nodes=15)
-    found = evaluate_reconstruction(a_graph(), MODEL, seeds=(0,), methods={}, limits=limits)
-    assert found.row("HEAT").figures["mean_rank"].error > 0
-    assert any("more than 20 nodes: only 15 of them, drawn by the seed" in note for note in found.notes)
-    assert any("of 660 non-edges are drawn" in note for note in found.notes)
+    limits = Limits(exact_nodes=20, nodes=15)
     found = evaluate_links(a_graph(), MODEL, seeds=(0,), methods={}, combined=False, limits=limits)
     assert found.row("HEAT").figures["mean_reciprocal_rank"].error > 0
     assert found.notes[-1].startswith("15 of the sources, drawn by the seed, rank targets")

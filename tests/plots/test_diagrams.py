@@ -51,9 +51,7 @@ def every_diagram(generator, ax=None):
     graph, points = stars(50, generator)
     yield plots.plot_loss([2.0, 1.0, 0.5], n_negatives=10, ax=ax)
     yield plots.plot_roc(CURVES, ax=ax)
-    yield plots.plot_precision_recall(CURVES, ax=ax)
     yield plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro", ax=ax)
-    yield plots.plot_alpha([0.0, 0.2, 1.0], SCORES, ax=ax)
     yield plots.plot_distances([1.0, 2.0, 2.5], [3.0, 4.0, 3.5], ax=ax)
     yield plots.plot_radius_by_degree(points, graph, ax=ax)
     yield plots.plot_reliability({"A-B->C": RELIABILITY}, ax=ax)
@@ -74,7 +72,7 @@ def test_a_thinned_loss_curve_keeps_its_rounds():
     assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [1.0, 1000.0]
 
 
-@pytest.mark.parametrize("draw", [plots.plot_roc, plots.plot_precision_recall])
+@pytest.mark.parametrize("draw", [plots.plot_roc])
 def test_curves_are_drawn_as_given_under_their_names(draw):
     axes = draw(CURVES)
     lines = [line for line in axes.lines if line.get_color() in ("#3567b0", "#e0802c")]
@@ -101,16 +99,10 @@ def test_more_curves_than_colours_can_still_be_told_apart():
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 23
 
 
-@pytest.mark.parametrize(
-    ("axes", "places"),
-    [
-        (lambda: plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro"), [0.02, 0.04, 0.1]),
-        (lambda: plots.plot_alpha([0.0, 0.2, 1.0], SCORES), [0.0, 0.2, 1.0]),
-    ],
-)
-def test_means_and_standard_deviations_are_drawn(axes, places):
-    axes = axes()
-    assert axes.get_ylabel() in ("F1 macro", "MRR")
+def test_means_and_standard_deviations_are_drawn():
+    places = [0.02, 0.04, 0.1]
+    axes = plots.plot_label_share(places, SCORES, metric="F1 macro")
+    assert axes.get_ylabel() == "F1 macro"
     for container, (mean, sd) in zip(axes.containers, SCORES.values(), strict=True):
         line, _, (bar,) = container.lines
         np.testing.assert_allclose(line.get_xydata().T, (places, mean))
@@ -120,12 +112,12 @@ def test_means_and_standard_deviations_are_drawn(axes, places):
     assert legend(axes) == list(SCORES)
 
 
-def test_alphas_that_lie_close_are_not_written_over_each_other():
-    alphas = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0]
-    axes = plots.plot_alpha(alphas, {"links": (np.linspace(0.9, 1, 9), np.zeros(9))})
+def test_shares_that_lie_close_are_not_written_over_each_other():
+    shares = [0.02, 0.021, 0.022, 0.04, 0.06, 0.08, 0.1]
+    axes = plots.plot_label_share(shares, {"HEAT": (np.linspace(0.9, 1, 7), np.zeros(7))}, metric="F1")
     axes.figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in axes.get_xticklabels()]
-    assert len(boxes) >= 7
+    assert len(boxes) >= 5
     assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
@@ -265,10 +257,13 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
         (lambda: plots.plot_loss([1.0, 0.5], n_rounds=1), "n_rounds must be at least 2"),
         (lambda: plots.plot_roc({}), "at least one"),
         (lambda: plots.plot_roc({"a": ([0, 1], [0, 0.5, 1])}), "'a' must be two arrays of one length"),
-        (lambda: plots.plot_precision_recall({"a": ([0, 2], [0, 1])}), r"'a' leaves \[0, 1\]"),
+        (lambda: plots.plot_roc({"a": ([0, 2], [0, 1])}), r"'a' leaves \[0, 1\]"),
         (lambda: plots.plot_roc({"a": ([0, np.nan], [0, 1])}), r"'a' leaves \[0, 1\]"),
-        (lambda: plots.plot_alpha([0.0], {}), "at least one place and one score"),
-        (lambda: plots.plot_alpha([0.0, 1.0], {"a": ([1.0], [0.0])}), r"'a' must be .* shape \(2,\)"),
+        (lambda: plots.plot_label_share([0.0], {}, metric="F1"), "at least one place and one score"),
+        (
+            lambda: plots.plot_label_share([0.0, 1.0], {"a": ([1.0], [0.0])}, metric="F1"),
+            r"'a' must be .* shape \(2,\)",
+        ),
         (lambda: plots.plot_distances([], [1.0]), "edges must hold distances"),
         (lambda: plots.plot_distances([1.0], [-1.0]), "non_edges must hold distances"),
         (lambda: plots.plot_reliability({}), "no reliability to draw"),

@@ -27,7 +27,6 @@ from heat_neo4j.cli.options import (
     stack,
 )
 from heat_neo4j.cli.output import Reporter, as_json, print_line
-from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.values import Count, Number
 from heat_neo4j.errors import ProjectionError
 
@@ -36,34 +35,25 @@ if TYPE_CHECKING:
     from heat_neo4j.database.store import Neo4jStore
     from heat_neo4j.embedding.estimator import Embedder
     from heat_neo4j.evaluation import NodeClasses
-    from heat_neo4j.evaluation.link_figures import Negatives
     from heat_neo4j.graph import Graph
     from heat_neo4j.linkpred.splits import Split
 
 _M = TypeVar("_M")
-ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
 NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words
 heat evaluate classes --label Paper --relationship CITES --classes field
 heat evaluate links --edges edges.csv --attribute-file attributes.csv
 """
-RECONSTRUCTION_EXAMPLE = """
-heat evaluate reconstruction --label Paper --relationship CITES --attribute words --seeds 3
-"""
 LINKS_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words --picture links.png
 heat evaluate links --label User --label Movie --relationship RATED --predict 'User-RATED->Movie'
 heat evaluate links --label Paper --relationship CITES --time published --split time
-heat evaluate links --label Paper --relationship CITES --negatives hard --json
 heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-baselines
 """
 CLASSES_EXAMPLE = """
 heat evaluate classes --label Paper --relationship CITES --attribute words --classes field
 heat evaluate classes --edges edges.csv --attribute-file attributes.csv --class-file labels.csv
-"""
-ALPHA_EXAMPLE = """
-heat evaluate alpha --label Paper --relationship CITES --attribute words --alpha 0 --alpha 0.2
 """
 
 HEADING = "Evaluation"
@@ -95,8 +85,6 @@ split_options: Decorator[Any] = stack(
                 "that --time names (or a column time in --edges)."),
 )  # fmt: skip
 combined_option: Decorator[Any] = stack(
-    option("--negatives", heading=HEADING, type=click.Choice(("all", "hard")), default="all",
-           help="Rank held-out partners among all other targets, or among the 500 hardest of them."),
     option("--combined/--no-combined", level="more", heading=HEADING, default=True,
            help="Show the link score, too; one more training a seed."),
 )  # fmt: skip
@@ -116,11 +104,6 @@ classes_options: Decorator[Any] = stack(
            default=(0.02, 0.04, 0.06, 0.08, 0.1), metavar="X",
            help="Share of the nodes with a class to learn from; repeat for more."),
 )  # fmt: skip
-alphas_option: Decorator[Any] = option(
-    "--alpha", "alphas", heading=HEADING, type=Number(0, 1), multiple=True,
-    default=(0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0), metavar="X",
-    help="Value of alpha to try; repeat for more.",
-)  # fmt: skip
 
 
 @click.group(cls=HeatSubgroup, example=GROUP_EXAMPLE)
@@ -131,30 +114,6 @@ def evaluate() -> None:
     Every method gets the same splits and does not see the test data. A note under the table names the
     baselines that were better. Nothing is written to the database.
     """
-
-
-@evaluate.command(cls=HeatCommand, example=RECONSTRUCTION_EXAMPLE)
-@baselines_option
-@setting_options("heat")
-@options_of_all
-def reconstruction(picture: Path | None, **options: Any) -> None:
-    """Tell all edges of the graph from all other pairs.
-
-    How much of the graph fits into so many dimensions; it says little about links to come.
-    """
-    model = _model(options)
-    with _working() as progress, _opened(options, progress) as source:
-        from heat_neo4j.evaluation import evaluate_reconstruction
-        from heat_neo4j.evaluation.methods import reconstruction_methods
-
-        evaluation = evaluate_reconstruction(
-            source.graph,
-            model,
-            seeds=_seeds(options),
-            methods=_baselines(reconstruction_methods, options, progress),
-            on_progress=progress,
-        )
-    show(evaluation, picture)
 
 
 @evaluate.command(cls=HeatCommand, example=LINKS_EXAMPLE)
@@ -169,7 +128,6 @@ def links(
     patterns: tuple[str, ...],
     share: float,
     split: Split,
-    negatives: Negatives,
     combined: bool,
     picture: Path | None,
     **options: Any,
@@ -200,7 +158,6 @@ def links(
             () if source.graph.relationships is None else patterns,
             share=share,
             split=_checked(split, source.graph),
-            negatives=negatives,
             seeds=_seeds(options),
             methods=_baselines(link_methods, options, progress),
             combined=combined,
@@ -235,34 +192,6 @@ def classes(label_shares: tuple[float, ...], picture: Path | None, **options: An
             shares=tuple(dict.fromkeys(label_shares)),
             seeds=_seeds(options),
             methods=_baselines(feature_methods, options, progress),
-            on_progress=progress,
-        )
-    show(evaluation, picture)
-
-
-@evaluate.command(cls=HeatCommand, example=ALPHA_EXAMPLE)
-@alphas_option
-@split_options
-@setting_options(*ALL_BUT_ALPHA)
-@options_of_all
-def alpha(
-    alphas: tuple[float, ...], share: float, split: Split, picture: Path | None, **options: Any
-) -> None:
-    """Predict links with several values of alpha.
-
-    Every value gets the same splits; the figures are those of `heat evaluate links`.
-    """
-    model = _model({**options, "alpha": alphas[0]})
-    with _working() as progress, _opened(options, progress) as source:
-        from heat_neo4j.evaluation import evaluate_alpha
-
-        evaluation = evaluate_alpha(
-            source.graph,
-            model,
-            tuple(dict.fromkeys(alphas)),
-            share=share,
-            seeds=_seeds(options),
-            split=_checked(split, source.graph),
             on_progress=progress,
         )
     show(evaluation, picture)

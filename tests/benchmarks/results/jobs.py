@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -19,6 +19,7 @@ from heat_neo4j.embedding import schedule
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
+    GENSIM_ROW,
     HEAT_ROW,
     SCORE_ROW,
     Features,
@@ -27,14 +28,20 @@ from heat_neo4j.evaluation.methods import (
     Unseeded,
     feature_methods,
     fit_heat,
-    reconstruction_methods,
+    link_methods,
 )
 from heat_neo4j.evaluation.node_classes import class_scores
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.files import read_graph_files
-from heat_neo4j.linkpred.baselines import BaselineUnavailableError, paths_of_three
+from heat_neo4j.linkpred.baselines import (
+    BaselineUnavailableError,
+    adamic_adar,
+    paths_of_three,
+    popularity,
+    truncated_svd,
+)
 from heat_neo4j.linkpred.metrics import auroc, average_precision
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
@@ -210,8 +217,13 @@ def _unparametrised(method: Features) -> Callable[[Graph, int, Mapping[str, Any]
     return lambda graph, seed, given: method(graph, seed)
 
 
+_LINK_METHODS = link_methods(10, gensim=True)
 BASELINES: Mapping[str, Method] = {
-    **reconstruction_methods(10, gensim=True),
+    "popularity": Unseeded(popularity),
+    "Adamic-Adar": Unseeded(adamic_adar),
+    "attribute cosine": _LINK_METHODS["attribute cosine"],
+    "SVD": Unseeded(partial(truncated_svd, rank=10)),
+    GENSIM_ROW: _LINK_METHODS[GENSIM_ROW],
     "paths of three": Unseeded(paths_of_three),
 }
 """What HEAT is compared with in link prediction."""

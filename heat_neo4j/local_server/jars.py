@@ -1,13 +1,8 @@
-"""Install exactly the jars of a lock file.
-
-``python -m heat_neo4j.local_server.jars 5.26`` rewrites the lock file of a release.
-"""
+"""Install exactly the jars of a lock file."""
 
 import hashlib
-import sys
-import tempfile
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,7 +12,7 @@ from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import hold_lock
-from heat_neo4j.local_server.releases import Release, find_release
+from heat_neo4j.local_server.releases import Release
 
 INSTALL_TIMEOUT = 1800.0  # seconds to wait for another process that is installing: 190 MB over a slow line
 
@@ -112,28 +107,3 @@ def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_prog
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(target, content, 0o644)
         on_progress(stage, done, len(jars))
-
-
-def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
-    """Resolve Maven coordinates; write every jar with its SHA-256 to `path`; return how many.
-
-    Jars of `provided` are left out, in any version, because the server has them already.
-    """
-    from jgo.env import LockFile
-    from jgo.maven import MavenContext, PythonResolver
-
-    left_out = {(jar.group, jar.artifact) for jar in provided}
-    with tempfile.TemporaryDirectory() as repository:
-        context = MavenContext(resolver=PythonResolver(), repo_cache=Path(repository), timeout=60)
-        roots = [context.create_dependency(artifact) for artifact in artifacts]
-        resolved, transitive = context.resolver.resolve(roots)
-        needed = [*resolved, *(entry for entry in transitive if entry.scope in {"compile", "runtime"})]
-        locked = [entry for entry in needed if (entry.groupId, entry.artifactId) not in left_out]
-        LockFile.from_resolved_dependencies(locked).save(path)
-    return len(locked)
-
-
-if __name__ == "__main__":
-    chosen = find_release(sys.argv[1])
-    target = Path(__file__).parent / "locks" / chosen.lock_name
-    sys.stdout.write(f"{target}: {write_lock(chosen.artifacts, target)} jars\n")

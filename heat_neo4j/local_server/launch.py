@@ -38,22 +38,6 @@ CLOCK_TOLERANCE = 5.0
 STOP_AFTER_FAILURE = 20.0
 
 PORT = re.compile(r"Address already in use|is already in use, cannot bind")
-CAUSES = (
-    (
-        re.compile(
-            r"java\.lang\.OutOfMemoryError|[Ii]nsufficient memory|Cannot allocate memory"
-            r"|Could not reserve enough space|exceeds physical memory"
-            r"|Invalid maximum heap size|exceeds the maximum representable size"
-        ),
-        "there is not enough memory for it; give less with --heap and --page-cache",
-    ),
-    (
-        re.compile(r"locked by another process|database is already in use|FileLockException"),
-        "another Neo4j already uses its data; end that one first",
-    ),
-    (re.compile(r"No space left on device"), "the disk is full; make room"),
-)
-DATABASE = re.compile(r"Failed to start DatabaseId\{\w+\[(?P<name>\w+)\]\}")
 THROWN = re.compile(
     r"(?:Caused by: |Exception in thread \S+ )?(?:[a-z]\w*\.)+\w+(?:Exception|Error): (?P<text>.+)"
 )
@@ -85,16 +69,6 @@ class LogMarks:
     def port_taken(self) -> bool:
         """Say whether the server found one of its ports taken."""
         return PORT.search(self.text()) is not None
-
-    def failed_database(self) -> str | None:
-        """Return the name of a database that did not start, which does not always end the server."""
-        match = DATABASE.search(self.text())
-        return match["name"] if match else None
-
-    def listed_cause(self) -> str | None:
-        """Return the problem and its fix, for the causes listed here."""
-        text = self.text()
-        return next((meaning for pattern, meaning in CAUSES if pattern.search(text)), None)
 
     def innermost_cause(self) -> str:
         """Return the innermost cause in the words of Neo4j or Java."""
@@ -223,8 +197,8 @@ def _wait(
         alive = find_process(process.pid, record.created, folder.arguments_file) is not None
         if not alive and logs.port_taken():
             raise PortTaken
-        if (name := logs.failed_database()) is not None or not alive:  # it may go on without that database
-            raise _failure(folder, record, logs.listed_cause() or _unlisted_cause(folder, logs, name))
+        if not alive:
+            raise _failure(folder, record, logs.innermost_cause())
         if {record.bolt_port, record.http_port} <= listening(process).keys():
             status, message = _query(record.http_port, password)  # the port is ours: the password goes there
             if status == HTTPStatus.ACCEPTED:
@@ -234,16 +208,6 @@ def _wait(
                 raise _failure(folder, record, wrong)
         time.sleep(POLL)
     raise _failure(folder, record, f"not ready within {timeout:.0f} s: {message or logs.innermost_cause()}")
-
-
-def _unlisted_cause(folder: ServerFolder, logs: LogMarks, database: str | None) -> str:
-    cause = logs.innermost_cause()
-    if database is None:
-        return cause
-    return (
-        f"database {database}: {cause}; its files may be damaged or of another release: "
-        f"restore {folder.path / 'data'} from a copy, or delete it"
-    )
 
 
 def _failure(folder: ServerFolder, record: ServerRecord, reason: str) -> LocalServerError:

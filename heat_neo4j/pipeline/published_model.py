@@ -21,14 +21,11 @@ from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.link_score import LinkScore
-from heat_neo4j.linkpred.splits import split_edges
 
 Array = NDArray[np.float64]
 
-_HELD_OUT_SHARE = 0.15  # of the edges
 _WALKS_OF_A_PICTURE = (
     50_000  # of all nodes; AUROC of edges in the plane at 40,000: .984 by one each, .986 by ten
 )
@@ -117,14 +114,6 @@ class PublishedModel:
     graph: Graph  # as it is now, its attributes encoded by the run's recipe
     embedding: Array  # points of the hyperboloid, shape (N, d + 1), rows as in `graph`
     notes: tuple[str, ...] = ()  # what differs between now and then, one line each
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutDistances:
-    """Pairs that a training did not see."""
-
-    edges: Array  # hyperbolic distances of held-out edges
-    non_edges: Array  # and of as many pairs that are no edges
 
 
 def read_published(
@@ -217,24 +206,6 @@ def embed_in_plane(
     walks = max(1, _WALKS_OF_A_PICTURE // published.graph.n_nodes)
     model.set_params(walks_per_node=min(model.walks_per_node, walks))
     return _fitted(model, published.graph, on_progress)
-
-
-def hold_out(
-    published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
-) -> HeldOutDistances:
-    """Train a copy of a model, with the run's parameters and seed, without a share of the edges.
-
-    These are measured against non-edges. A ProjectionError if no edge can be held out, or what remains offers
-    nothing to learn from.
-    """
-    model = model_of(published.run).set_params(n_threads=n_threads)
-    try:
-        split = split_edges(published.graph, _HELD_OUT_SHARE, random_state=model.random_state)
-    except ValueError as error:
-        raise ProjectionError(f"nothing can be held out: {error}") from error
-    points = _fitted(model, split.train, on_progress)
-    edges, others = (pair_distances(points, pairs) for pairs in (split.test_edges, split.test_non_edges))
-    return HeldOutDistances(edges, others)
 
 
 def label_groups(graph: Graph) -> list[str | None]:

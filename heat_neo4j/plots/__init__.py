@@ -1,9 +1,7 @@
 """Pictures (matplotlib, the extra ``plot``). Functions take arrays and Axes and return Axes."""
 
 from heat_neo4j.plots.diagrams import (
-    plot_distances,
     plot_label_share,
-    plot_loss,
     plot_radius_by_degree,
     plot_reliability,
     plot_roc,
@@ -18,9 +16,7 @@ __all__ = [
     "check_installed",
     "geodesics",
     "plot_disk",
-    "plot_distances",
     "plot_label_share",
-    "plot_loss",
     "plot_radius_by_degree",
     "plot_reliability",
     "plot_roc",

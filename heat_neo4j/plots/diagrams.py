@@ -38,43 +38,6 @@ _LEAST_SHARE = 1e-6
 _FEWEST = 5  # nodes that a median is drawn from
 
 
-def plot_loss(
-    loss_curve: ArrayLike,
-    *,
-    n_negatives: int | None = None,
-    n_rounds: int | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the loss of a training by rounds: mean per pair, in nats; a round is one walk from every node.
-
-    With `n_negatives` a line marks the loss at chance, ln(1 + n_negatives). The points are spread evenly over
-    `n_rounds`, the first and the last included.
-    """
-    losses = np.asarray(loss_curve, dtype=np.float64)
-    if losses.ndim != 1 or not losses.size or not np.isfinite(losses).all():
-        raise ValueError(f"loss_curve must hold finite numbers, got shape {losses.shape}")
-    last = losses.size if n_rounds is None else n_rounds
-    if last < losses.size:
-        raise ValueError(f"n_rounds must be at least {losses.size}, the length of loss_curve, got {n_rounds}")
-    axes = diagram(ax, 7.2, 4.6, x="round: one walk from every node", y="mean loss per pair (nats)")
-    rounds = np.linspace(1, last, losses.size)
-    marker = "o" if losses.size <= 40 else ""
-    (line,) = axes.plot(rounds, losses, color=COLOURS[0], linewidth=1.8, marker=marker, markersize=4.5)
-    entries = {"training": line}
-    top = float(losses.max())
-    if n_negatives is not None:
-        chance = float(np.log1p(n_negatives))
-        name = f"chance: ln(1 + {n_negatives}) = {chance:.2f}"
-        entries[name] = axes.axhline(chance, color=PALE, linewidth=1.2, linestyle="--")
-        top = max(top, chance)
-    axes.set_ylim(0.0, 1.06 * top or 1.0)
-    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]  # of MaxNLocator
-    if last == 1:
-        axes.set_xlim(0.5, 1.5)
-    add_legend(axes, entries)
-    return axes
-
-
 def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
     """Draw receiver operating characteristics: for each method, false and true positive rates in [0, 1].
 
@@ -155,24 +118,6 @@ def _styles() -> Iterator[dict[str, Any]]:
             width, zorder = 1.4, 3
 
 
-def plot_distances(edges: ArrayLike, non_edges: ArrayLike, *, ax: Axes | None = None) -> Axes:
-    """Draw how hyperbolic distances of edges and of non-edges are distributed.
-
-    Two histograms over the same bins, each of area 1.
-    """
-    groups = {"edges": _distances("edges", edges), "non-edges": _distances("non_edges", non_edges)}
-    axes = diagram(ax, 7.6, 4.8, x="hyperbolic distance", y="density of pairs")
-    bins = _shared_bins(np.concatenate(list(groups.values())))
-    entries: dict[str, Any] = {}
-    for (name, values), colour in zip(groups.items(), (COLOURS[0], COLOURS[1]), strict=True):
-        density, _ = np.histogram(values, bins, density=True)
-        style: dict[str, Any] = {"facecolor": (colour, 0.45), "edgecolor": colour, "linewidth": 1.2}
-        entries[f"{values.size:,} {name}"] = axes.stairs(density, bins, fill=True, **style)
-    axes.set_xlim(0.0, float(bins[-1]))
-    add_legend(axes, entries)
-    return axes
-
-
 def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = None) -> Axes:
     """Draw a reliability diagram: the share of pairs with some probability that were links.
 
@@ -212,20 +157,6 @@ def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = Non
         )  # fmt: skip
     add_legend(axes, entries)
     return axes
-
-
-def _distances(argument: str, values: ArrayLike) -> Array:
-    distances = np.asarray(values, dtype=np.float64).ravel()
-    if not distances.size or not np.isfinite(distances).all() or (distances < 0.0).any():
-        raise ValueError(f"{argument} must hold distances: finite, at least 0, and at least one")
-    return distances
-
-
-def _shared_bins(distances: Array) -> Array:
-    """Return bins of equal width over all distances; numpy's rule says how many, within reason."""
-    top = float(distances.max()) or 1.0
-    count = len(np.histogram_bin_edges(distances, "auto", (0.0, top))) - 1
-    return np.linspace(0.0, top, min(max(count, _FEWEST_BINS), _MOST_BINS) + 1)
 
 
 def plot_radius_by_degree(embedding: Array, graph: Graph, *, ax: Axes | None = None) -> Axes:

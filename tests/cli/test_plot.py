@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from heat_neo4j.cli import heat
 from heat_neo4j.plots import style
 
-PICTURES = ("disk", "loss", "distances", "reliability", "degree")
+PICTURES = ("disk", "reliability", "degree")
 
 
 def invoke(*arguments, code=2):

@@ -369,5 +369,4 @@ def test_all_that_is_printed_goes_through_the_functions_tested_here():
         ("cli/output.py", "click.echo"),
         ("heat.py", "warnings.warn"),  # counts
         ("inputs/properties.py", "warnings.warn"),  # names and values by `repr`
-        ("local_server/jars.py", "sys.stdout.write"),  # a tool of ours, with names of ours
     }

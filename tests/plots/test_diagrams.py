@@ -49,27 +49,10 @@ def stars(n, generator):
 
 def every_diagram(generator, ax=None):
     graph, points = stars(50, generator)
-    yield plots.plot_loss([2.0, 1.0, 0.5], n_negatives=10, ax=ax)
     yield plots.plot_roc(CURVES, ax=ax)
     yield plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro", ax=ax)
-    yield plots.plot_distances([1.0, 2.0, 2.5], [3.0, 4.0, 3.5], ax=ax)
     yield plots.plot_radius_by_degree(points, graph, ax=ax)
     yield plots.plot_reliability({"A-B->C": RELIABILITY}, ax=ax)
-
-
-def test_loss_and_chance():
-    axes = plots.plot_loss([2.0, 1.0, 0.5], n_negatives=10)
-    training, chance = axes.lines
-    np.testing.assert_allclose(training.get_xydata(), [[1, 2.0], [2, 1.0], [3, 0.5]])
-    np.testing.assert_allclose(chance.get_ydata(), np.log(11.0))
-    assert legend(axes) == ["training", "chance: ln(1 + 10) = 2.40"]
-    assert axes.get_ylim()[0] == 0.0 < np.log(11.0) < axes.get_ylim()[1]
-    assert len(plots.plot_loss([2.0]).lines) == 1
-
-
-def test_a_thinned_loss_curve_keeps_its_rounds():
-    axes = plots.plot_loss(np.linspace(2, 1, 200), n_rounds=1000)
-    assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [1.0, 1000.0]
 
 
 @pytest.mark.parametrize("draw", [plots.plot_roc])
@@ -119,18 +102,6 @@ def test_shares_that_lie_close_are_not_written_over_each_other():
     boxes = [text.get_window_extent() for text in axes.get_xticklabels()]
     assert len(boxes) >= 5
     assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
-
-
-def test_histograms_have_area_one(generator):
-    edges, others = generator.normal(2.5, 0.4, 700), generator.normal(4.5, 0.6, 900)
-    axes = plots.plot_distances(edges, others)
-    for patch, values in zip(axes.patches, (edges, others), strict=True):
-        density, bins = bars(patch)
-        counts = density * np.diff(bins) * len(values)
-        np.testing.assert_allclose(counts, [((bins[i] <= values) & (values < bins[i + 1])).sum()
-                                            + (i == len(bins) - 2) * (values == bins[-1]).sum()
-                                            for i in range(len(bins) - 1)], atol=1e-9)  # fmt: skip
-    assert legend(axes) == ["700 edges", "900 non-edges"]
 
 
 def test_reliability_shows_the_share_of_links_of_each_bin_and_its_interval(generator):
@@ -198,7 +169,7 @@ def test_nothing_written_overlaps_or_is_cut_off(generator):
 
 
 def test_axes_of_the_callers_own_are_used(generator):
-    for place in range(8):
+    for place in range(4):
         own = Figure().add_subplot()
         assert list(every_diagram(generator, ax=own))[place] is own
 
@@ -233,7 +204,7 @@ def test_a_large_png_gets_a_palette_that_keeps_its_colours(tmp_path, generator):
 
 
 def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_path, monkeypatch):
-    axes = plots.plot_loss([1.0])
+    axes = plots.plot_roc(CURVES)
     with pytest.raises(ConfigError, match=r"must end in \.png, \.svg, \.pdf, got 'x.gif'"):
         plots.save_picture(axes, tmp_path / "x.gif")
     with pytest.raises(ConfigError, match=r"picture .*x\.png: cannot be written: No such file or directory"):
@@ -252,9 +223,6 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
 @pytest.mark.parametrize(
     ("draw", "complaint"),
     [
-        (lambda: plots.plot_loss([]), r"finite numbers, got shape \(0,\)"),
-        (lambda: plots.plot_loss([1.0, np.nan]), "finite numbers"),
-        (lambda: plots.plot_loss([1.0, 0.5], n_rounds=1), "n_rounds must be at least 2"),
         (lambda: plots.plot_roc({}), "at least one"),
         (lambda: plots.plot_roc({"a": ([0, 1], [0, 0.5, 1])}), "'a' must be two arrays of one length"),
         (lambda: plots.plot_roc({"a": ([0, 2], [0, 1])}), r"'a' leaves \[0, 1\]"),
@@ -264,8 +232,6 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
             lambda: plots.plot_label_share([0.0, 1.0], {"a": ([1.0], [0.0])}, metric="F1"),
             r"'a' must be .* shape \(2,\)",
         ),
-        (lambda: plots.plot_distances([], [1.0]), "edges must hold distances"),
-        (lambda: plots.plot_distances([1.0], [-1.0]), "non_edges must hold distances"),
         (lambda: plots.plot_reliability({}), "no reliability to draw"),
         (
             lambda: plots.plot_radius_by_degree(lift(np.zeros((2, 2))), Graph(sparse.csr_array((3, 3)))),

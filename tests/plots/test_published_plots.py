@@ -10,10 +10,7 @@ from PIL import Image
 
 from heat_neo4j import HEAT, Projection, plots
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.geometry.hyperboloid import pair_distances
-from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.embed import embed
 from heat_neo4j.pipeline.job import LinkOptions
@@ -125,28 +122,9 @@ def test_one_of_more_dimensions_is_embedded_anew_with_the_runs_parameters(store,
     np.testing.assert_array_equal(flat, HEAT(2, **SMALL).fit(store.read_graph(PAPERS)).embedding_)
 
 
-def test_held_out_edges_do_not_reach_training(store, cypher, published, monkeypatch):
-    model = published_model.read_published(store, "plot")
-    seen = []
-    fit = Embedder.fit
-    monkeypatch.setattr(
-        Embedder, "fit", lambda self, graph, **given: seen.append(graph) or fit(self, graph, **given)
-    )
-    pairs = published_model.hold_out(model, n_threads=1)
-    split = split_edges(model.graph, 0.15, random_state=3)
-    twin = Embedder(3, **SMALL)
-    fit(twin, split.train)
-    np.testing.assert_array_equal(pairs.edges, pair_distances(twin.embedding_, split.test_edges))
-    np.testing.assert_array_equal(pairs.non_edges, pair_distances(twin.embedding_, split.test_non_edges))
-    assert len(seen) == 1
-    for graph in seen:
-        assert not graph.adjacency[split.test_edges[:, 0], split.test_edges[:, 1]].sum()
-        assert not graph.adjacency[split.test_edges[:, 1], split.test_edges[:, 0]].sum()
-
-
 def test_every_picture_is_drawn_and_nothing_is_written(invoke, cypher, published, tmp_path, drawn):
     before = snapshot(cypher)
-    for picture in ("disk", "loss", "distances", "reliability", "degree"):
+    for picture in ("disk", "reliability", "degree"):
         shown = invoke(picture).stdout
         assert f"Picture       {tmp_path / f'heat-{picture}.png'}\n" in shown
         assert f"Run           {published.run_id} of model 'plot'\n" in shown
@@ -155,7 +133,6 @@ def test_every_picture_is_drawn_and_nothing_is_written(invoke, cypher, published
             assert len(image.convert("RGB").getcolors(1 << 24)) > 50
         assert (tmp_path / f"heat-{picture}.png").stat().st_size < 250_000
     assert snapshot(cypher) == before
-    np.testing.assert_array_equal(drawn["heat-loss.png"].lines[0].get_ydata(), published.loss_curve)
     assert drawn["heat-degree.png"].collections[0].get_offsets().shape[0] > 50
 
 
@@ -211,7 +188,7 @@ def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
         f"1 node is newer than run {published.run_id} and left out",
         f"1 of the 60 nodes of run {published.run_id} are no longer in the graph",
     )
-    for picture in ("disk", "distances", "reliability", "degree"):
+    for picture in ("disk", "reliability", "degree"):
         assert "1 node is newer than run" in invoke(picture).stdout
     assert len(published_model.read_predicted(store, now, 10_000)) > 20
     cypher("CREATE (:PlotPaper {key: 61})-[:PLOT_CITES]->(:PlotPaper {key: 62})")
@@ -234,7 +211,7 @@ def test_attributes_are_encoded_as_those_of_the_run(store, cypher):
 
 
 def test_what_is_not_there_is_one_line(invoke, cypher, store):
-    for picture in ("disk", "loss", "distances", "reliability", "degree"):
+    for picture in ("disk", "reliability", "degree"):
         line = invoke(picture, code=4).stderr.splitlines()[-1]
         assert line == ("heat: model 'plot' has no published coordinates in this database: run `heat embed`")
     embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
@@ -243,7 +220,7 @@ def test_what_is_not_there_is_one_line(invoke, cypher, store):
     assert "has no predicted links" in invoke("disk", "--links", "3", code=4).stderr
 
 
-def test_a_graph_too_small_to_hold_out_says_so(invoke, cypher, store):
+def test_a_model_without_probabilities_has_no_reliability(invoke, cypher, store):
     cypher("MATCH (n:PlotPaper) WHERE n.key > 5 DETACH DELETE n")
     cypher("MATCH (:PlotPaper)-[r]->() DELETE r")
     cypher(
@@ -253,7 +230,3 @@ def test_a_graph_too_small_to_hold_out_says_so(invoke, cypher, store):
     embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
     line = invoke("reliability", code=4).stderr.splitlines()[-1]
     assert line == "heat: model 'plot' has no link probabilities: run `heat links`"
-    cypher("MATCH (a:PlotPaper)-[r]->() WHERE a.key % 2 = 1 DELETE r")
-    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
-    line = invoke("distances", code=4).stderr.splitlines()[-1]
-    assert line.startswith("heat: nothing can be held out: no edge of Graph(")

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from heat_neo4j._utils.progress import no_progress
-from heat_neo4j.local_server.jars import install, parse_lock, read_lock, write_lock
+from heat_neo4j.local_server.jars import install, parse_lock, read_lock
 from heat_neo4j.local_server.releases import find_release
 from heat_neo4j.local_server.server import LocalServer
+from tests.support.lock_files import write_lock
 
 __all__ = ["GDS_VERSIONS", "add_gds"]
 

@@ -57,7 +57,6 @@ READING: tuple[tuple[str, ...], ...] = (
     ("cypher", "run", "published"),
     ("cypher", "show", "most_general", "--model", MODEL),
     ("explore", "--model", MODEL, "--output", "page.html"),
-    ("plot", "loss", "--model", MODEL, "--output", "loss.png"),
     ("plot", "degree", "--model", MODEL, "--output", "degree.png"),
     ("check", *OPTIONS[:10], "--model", MODEL),
     ("index", "status", "--model", MODEL),

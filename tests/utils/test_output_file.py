@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parents[2] / "heat_neo4j"
 OUTPUTS = {
     "write": lambda path: write_output(path, b"new", "--output"),
     "check": lambda path: check_output(path, "--output"),
-    "picture": lambda path: plots.save_picture(plots.plot_loss([1.0]), path),
+    "picture": lambda path: plots.save_picture(plots.plot_roc({"HEAT": ([0, 1], [0, 1])}), path),
     "checkpoint": Checkpoint,
     "health": lambda path: HealthFile(path).write(),
 }

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import key_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
@@ -29,14 +28,12 @@ from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
-    from heat_neo4j.pipeline.published_model import HeldOutDistances
 
 CAPTION = """\
 A dot is a node, larger the more neighbours it has; an arc is a relationship, drawn as hyperbolic space's straight line.
 Rings mark hyperbolic distances from the centre: general nodes lie inside, special ones outside; the rim is infinitely far."""  # noqa: E501
 SOME_EDGES = "Of {all} edges, {shown} are drawn, spread evenly over all."
 FLAT = "an embedding in 2 dimensions, trained for the picture; the published one has {dimension}"
-HELD_OUT = "trained anew without {edges}; the model's own training saw them"
 MOST_EDGES = 50_000
 
 
@@ -60,10 +57,11 @@ disk_options: Decorator[Any] = stack(
 
 
 @click.group(
-    cls=HeatSubgroup, example="heat plot disk --caption name --color-by field --links 50\nheat plot loss"
+    cls=HeatSubgroup,
+    example="heat plot disk --caption name --links 50\nheat plot reliability",
 )
 def plot() -> None:
-    """Draw a published model: disk, loss, distances and more.
+    """Draw a published model: disk, reliability, degrees.
 
     A picture shows a published model, its run, and the present graph. Nothing is written to the database. It
     needs the extra 'plot'.
@@ -121,42 +119,6 @@ def disk(
     _finish(axes, options, run, notes)
 
 
-@plot.command(cls=HeatCommand, example="heat plot loss --output loss.svg")
-@_picture_options("loss")
-@database_options
-def loss(model: str, **options: Any) -> None:
-    """Draw the loss of the training, round by round."""
-    from heat_neo4j import plots
-    from heat_neo4j.pipeline.published_model import model_of, published_run
-
-    with open_store(options) as store:
-        run = published_run(store, model)
-    if not run.loss_curve:
-        raise ProjectionError(f"run {run.run_id} has no loss on record: run `heat embed` again")
-    used = model_of(run)
-    rounds = max(used.walks_per_node * used.n_epochs, len(run.loss_curve))
-    axes = plots.plot_loss(run.loss_curve, n_negatives=used.n_negatives, n_rounds=rounds)
-    _finish(axes, options, run, [], f"Training of model {model!r}")
-
-
-@plot.command(cls=HeatCommand, example="heat plot distances --model papers")
-@_picture_options("distances")
-@setting_options("heat.n_threads")
-@filter_options
-@database_options
-def distances(model: str, **options: Any) -> None:
-    """Draw how far apart held-out edges and non-edges are.
-
-    The published training has seen all edges. Therefore the model is trained again without 15 percent of
-    them, and these are measured.
-    """
-    from heat_neo4j import plots
-
-    run, pairs, notes = _held_out(model, options)
-    axes = plots.plot_distances(pairs.edges, pairs.non_edges)
-    _finish(axes, options, run, notes, f"Held-out pairs of model {model!r}")
-
-
 @plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
 @_picture_options("reliability")
 @filter_options
@@ -192,19 +154,6 @@ def degree(model: str, **options: Any) -> None:
         published = published_model.read_published(store, model, on_progress=progress)
     axes = plots.plot_radius_by_degree(published.embedding, published.graph)
     _finish(axes, options, published.run, published.notes, f"Hierarchy in model {model!r}")
-
-
-def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOutDistances, list[str]]:
-    """Read a model and train its copies on a part of the edges; the notes say so."""
-    from heat_neo4j.pipeline import published_model
-
-    with Reporter() as progress:
-        with open_store(options) as store:
-            published = published_model.read_published(store, model, on_progress=progress)
-        n_threads = options["n_threads"]
-        pairs = published_model.hold_out(published, n_threads=n_threads, on_progress=progress)
-    held_out = HELD_OUT.format(edges=plural(pairs.edges.size, "held-out edge"))
-    return published.run, pairs, [*published.notes, held_out]
 
 
 def _title(options: Mapping[str, Any], default: str) -> str:

@@ -1,6 +1,7 @@
 """Data frames of results, of pandas or polars, whichever the user has."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -27,8 +28,9 @@ class Result:
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON data."""
-        raise NotImplementedError
+        """Return the result as JSON data; by default the fields of a dataclass."""
+        data: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return data
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the result as a data frame.

@@ -14,7 +14,6 @@ from heat_neo4j._utils.frames import Rows
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
-from heat_neo4j.database.index.between import Between, find_between
 from heat_neo4j.database.index.nearest import Among, Neighbours, find_neighbours
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
@@ -335,41 +334,6 @@ class Neo4jStore:
             there = sorted({label for each in found.nodes for label in each.labels})
             require_names(self.connection, there, empty)
         return found
-
-    def between(
-        self,
-        node: str,
-        other: str,
-        *,
-        k: int = 10,
-        model: str = "heat",
-        labels: Sequence[str] | None = None,
-    ) -> Between:
-        """Return the nodes that make the way from one node to another least longer, by looking at every node.
-
-        Parameters
-        ----------
-        node, other : str
-            Element ids of the nodes, or the values of their keys.
-        k : int
-            How many, 1 or more.
-        labels : sequence of str, optional
-            Labels that a node found by its key may have; those of the run if not given.
-
-        Returns
-        -------
-        Between
-            The smallest detour first.
-
-        Raises
-        ------
-        ValueError
-            If `k` is out of range.
-        ProjectionError
-            If the model is not published, or a node is not there, not the only one of that value or without
-            coordinates.
-        """
-        return find_between(self.connection, node, other, k=k, model=model, labels=labels)
 
     def links_of(
         self, nodes: Sequence[str], *, k: int = 10, model: str = "heat", key: Key | None = None

@@ -61,10 +61,6 @@ class Tools:
         """List the nodes most closely related to one among those that are more specific than it."""
         return self._near(node, k, label, "more_specific")
 
-    def between(self, node: Node, other: Node, k: Count = 10) -> dict[str, Any]:
-        """List the nodes that lie between two: those with the smallest detour."""
-        return self._store.between(node, other, k=k, model=self._model).to_dict()
-
     def likeliest_links(self, node: Node, k: Count = 10) -> dict[str, Any]:
         """List the predicted relationships of a node, the likeliest first.
 
@@ -130,7 +126,6 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
         own.nearest,
         own.more_general,
         own.more_specific,
-        own.between,
         own.likeliest_links,
         own.explain,
         own.published_runs,

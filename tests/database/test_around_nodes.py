@@ -35,27 +35,6 @@ def test_nearest_among_more_general_and_more_specific_nodes(store, toy, exact):
         store.neighbours("p9", model=toy.model, among="nearer")
 
 
-def test_nodes_between_two(store, toy):
-    for key, other in (("p9", "p50"), (HOSTILE[0], HOSTILE[2])):
-        found = store.between(key, other, model=toy.model, k=6)
-        assert [each.name for each in found.nodes] == list(map(toy.shown, toy.between(key, other, 6)))
-        for each in found.nodes:
-            way = each.distance + each.other_distance
-            assert way - found.distance == pytest.approx(each.detour, abs=1e-9)
-        (direct,) = (
-            each.distance
-            for each in store.neighbours(key, model=toy.model, n_neighbors=60).nodes
-            if each.element_id == found.other_id
-        )
-        assert found.distance == pytest.approx(direct, abs=1e-9)
-        assert [each.detour for each in found.nodes] == sorted(each.detour for each in found.nodes)
-    assert found.to_dict()["nodes"][0]["name"] == found.nodes[0].name
-    with pytest.raises(ProjectionError, match=r"there is no .* with key 'nobody'"):
-        store.between("p9", "nobody", model=toy.model)
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        store.between("p9", "p50", model=toy.model, k=0)
-
-
 def test_links_of_nodes(store, toy):
     keys = ["p9", "p50", HOSTILE[1]]
     ids = [store.find_node(key, model=toy.model) for key in keys]

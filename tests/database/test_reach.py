@@ -88,7 +88,6 @@ def publish_all_kinds(store, graph):
     publish(store, graph, 2, changed=np.arange(graph.n_nodes) < 4)
     store.rollback(NAMES.model)
     store.neighbours(graph.node_ids[0], model=NAMES.model, exact=True)
-    store.between(graph.node_ids[0], graph.node_ids[5], model=NAMES.model)
 
 
 def operators(plan):

@@ -26,7 +26,7 @@ from tests.support.retrieval_toy import HOSTILE
 live = pytest.mark.live
 COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
 TOOLS = {
-    "nearest", "more_general", "more_specific", "between", "likeliest_links", "explain", "published_runs",
+    "nearest", "more_general", "more_specific", "likeliest_links", "explain", "published_runs",
 }  # fmt: skip
 
 
@@ -92,8 +92,6 @@ async def check_others(client, toy):
         found = await asked(client, tool, node="p50", k=5)
         expected = list(map(toy.shown, toy.nearest("p50", 5, keep)))
         assert [each["name"] for each in found["nodes"]] == expected
-    between = await asked(client, "between", node="p50", other="p9", k=3)
-    assert [each["name"] for each in between["nodes"]] == list(map(toy.shown, toy.between("p50", "p9", 3)))
     runs = await asked(client, "published_runs")
     assert toy.model in [each["model"] for each in runs["published"]]
 
@@ -121,7 +119,6 @@ async def check_refusals(client, toy):
     for arguments in ({"node": "p9", "k": 0}, {"node": "p9", "k": 101}, {}, {"node": ["p9"]}):
         assert "validation error" in await asked(client, "nearest", **arguments)
     gone = "4:00000000-0000-0000-0000-000000000000:1"
-    assert "has no coordinates of model" in await asked(client, "between", node="p9", other=gone)
     assert (await asked(client, "likeliest_links", node=gone))["links"] == []
     assert "Unknown tool" in await asked(client, "remove", node="p9")
 

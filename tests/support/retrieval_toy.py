@@ -82,13 +82,6 @@ class RetrievalToy:
         order = [i for i in np.argsort(apart, kind="stable").tolist() if i != row and keep(i)]
         return [self.keys[i] for i in order[:k]]
 
-    def between(self, key: str, other: str, k: int) -> list[str]:
-        """Return the keys of the papers over which the way from one to another is least longer."""
-        one, two = self.points[self.keys.index(key)], self.points[self.keys.index(other)]
-        way = distance(one, self.points) + distance(self.points, two)
-        order = [self.keys[i] for i in np.argsort(way, kind="stable").tolist()]
-        return [each for each in order if each not in (key, other)][:k]
-
     def radius(self, i: int) -> float:
         """Return how far a paper is from the centre."""
         return float(np.arccosh(self.points[i, -1]))

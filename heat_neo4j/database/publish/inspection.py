@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from heat_neo4j.database.connection import Connection, ServerInfo
@@ -34,10 +34,6 @@ class ModelState:
     indexes: tuple[str, ...]  # names of the vector indexes that readers are sent to
     incomplete: int  # runs that are being written, or died
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state as JSON data."""
-        return {**vars(self), "indexes": list(self.indexes)}
-
 
 @dataclass(frozen=True)
 class ServerReport:
@@ -54,15 +50,7 @@ class ServerReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
-        return {
-            "server": vars(self.server),
-            "access": self.access,
-            "rights": None if self.rights is None else self.rights.to_dict(),
-            "vector_index": self.vector_index,
-            "plugins": list(self.plugins),
-            "models": [model.to_dict() for model in self.models],
-            "problems": list(self.problems),
-        }
+        return asdict(self)
 
 
 def inspect_server(connection: Connection) -> ServerReport:

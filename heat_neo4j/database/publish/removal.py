@@ -5,7 +5,7 @@ Coordinates are looked for on every node: whatever labels a node has lost, nothi
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from heat_neo4j._utils.frames import Result
@@ -39,12 +39,6 @@ class ClearReport(Result):
     # Other runs whose version goes too, published or kept for a rollback: it shares what is cleared.
     others: tuple[str, ...] = ()
     left: tuple[str, ...] = ()  # what a constraint of the database keeps from being removed, a line each
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON data."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
-        }
 
 
 def clear(

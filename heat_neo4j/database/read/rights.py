@@ -1,7 +1,7 @@
 """What the user may do in a database, found out without doing it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j.database.connection import Connection
@@ -31,10 +31,6 @@ class Rights:
     write: bool | None
     index: bool | None
     denied: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rights as JSON data."""
-        return {**asdict(self), "denied": list(self.denied)}
 
 
 def read_rights(connection: Connection) -> Rights:

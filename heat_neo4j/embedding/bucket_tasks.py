@@ -94,8 +94,9 @@ class BucketTasks:
     key: int
     n_parts: int
     halved: int = 0  # how often training began anew with half the learning rate
-    _opened: dict[int, _Round] = field(default_factory=dict)  # rounds, by number
-    _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict)  # of rounds
+    # Not passed on by `replace`: the rounds of another attempt have other points.
+    _opened: dict[int, _Round] = field(default_factory=dict, init=False)  # by number
+    _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict, init=False)  # of rounds
 
     def save(self) -> None:
         """Save what all tasks read, beside the walks, for `open` to find."""
@@ -285,7 +286,7 @@ class BucketTasks:
 
     @property
     def _portions(self) -> int:
-        return portions_of(self.schedule.n_walks)
+        return portions_of(self.schedule.n_walks, self.schedule.fewest_rounds)
 
     @property
     def _block(self) -> int:

@@ -12,8 +12,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
-
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -27,7 +25,7 @@ from heat_neo4j.errors import (
     QualityRejected,
     ServerUnreachable,
 )
-from heat_neo4j.pipeline.embed import refresh
+from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.redaction import redacted
 from heat_neo4j.worker.schedule import Schedule
@@ -82,13 +80,20 @@ class Observer:
         """Note that the worker ends."""
 
 
-def perform(store: Neo4jStore, job: Job, *, on_progress: Progress, log: Callable[[str], None]) -> Answer:
-    """Refresh; an error of the task becomes its answer.
+def perform(
+    store: Neo4jStore,
+    job: Job,
+    *,
+    on_progress: Progress,
+    log: Callable[[str], None],
+    task: Callable[..., RefreshReport] = refresh,
+) -> Answer:
+    """Run `task`, a refresh; an error of the task becomes its answer.
 
     Only `LeaseHeld` and `ConnectionFailed` are raised, for the worker to try again.
     """
     try:
-        return _refresh(store, job, on_progress, log)
+        return _answer(task(store, job, on_progress=on_progress, log=log))
     except QualityRejected as error:
         return Answer(REJECTED, REJECTED, str(error))
     except (LeaseHeld, ConnectionFailed):
@@ -106,8 +111,7 @@ def perform(store: Neo4jStore, job: Job, *, on_progress: Progress, log: Callable
     raise lost  # here, where no error is handled: its own cause stays, and no circle is made
 
 
-def _refresh(store: Neo4jStore, job: Job, on_progress: Progress, log: Callable[[str], None]) -> Answer:
-    report = refresh(store, job, on_progress=on_progress, log=log)
+def _answer(report: RefreshReport) -> Answer:
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:
@@ -122,8 +126,14 @@ class HealthFile:
     old. The same state is written again after `seconds` at the earliest.
     """
 
-    def __init__(self, path: Path | None = None, seconds: float = 5.0) -> None:
-        self._path, self._seconds = path, seconds
+    def __init__(
+        self,
+        path: Path | None = None,
+        seconds: float = 5.0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path, self._seconds, self._clock = path, seconds, clock
         self._state: dict[str, Any] = {}
         self._written = -seconds
 
@@ -131,7 +141,7 @@ class HealthFile:
         """Write the file; a ConfigError if it cannot be written."""
         if self._path is None:
             return
-        self._written = time.monotonic()
+        self._written = self._clock()
         content = {"pid": os.getpid(), "written": _now(), **self._state}
         write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")
 
@@ -139,7 +149,7 @@ class HealthFile:
         """Update the state, and write it if it changed or the file is old; failures only let the file age."""
         changed = any(self._state.get(name, self) != value for name, value in state.items())
         self._state.update(state)
-        if changed or time.monotonic() - self._written >= self._seconds:
+        if changed or self._clock() - self._written >= self._seconds:
             with suppress(ConfigError):
                 self.write()
 
@@ -155,7 +165,8 @@ class Worker:
 
     The thread that calls `run` does all work. It asks every `poll_seconds` whether the server answers, and
     waits for one that is away, `give_up_after` seconds at most. `log` takes one line for each event, a
-    `LogLine`, and `observer` is told of all that happens.
+    `LogLine`, and `observer` is told of all that happens. `perform` is the function that runs a task, and
+    `clock` counts seconds.
     """
 
     def __init__(
@@ -179,6 +190,7 @@ class Worker:
         self._due: datetime | None = None
         self._rejections = 0  # since the last refresh that was not rejected
         self._observer_error = ""  # logged last
+        self.perform, self.clock = perform, time.monotonic
         self.stopping = False
         self._wake: SimpleQueue[None] = SimpleQueue()
 
@@ -198,23 +210,11 @@ class Worker:
         long, a `ConnectionFailed`.
         """
         self._health.write()
-        attempts = Retrying(
-            retry=retry_if_exception(self._is_temporary),
-            after=_count_from_first_failure,
-            wait=self._backoff,
-            stop=stop_after_delay(self._give_up_after),
-            before_sleep=self._server_away,
-            sleep=self._wait,
-            reraise=True,
-        )
         try:
             self._observer.begin()
             while not self.stopping:
-                pause = attempts(self._turn)
-                if attempts.statistics["attempt_number"] > 1:
-                    self._log(LogLine("the server answers again", event="server_back"))
-                    self._show_waiting()
-                self._wait(pause, self._due)
+                self._turn_once_the_server_answers()
+                self.wait(self._poll_seconds, self._due)
         except KeyboardInterrupt:
             if not self.stopping:
                 raise
@@ -225,24 +225,37 @@ class Worker:
             self._tell(self._observer.close)
         self._log(LogLine("stopped", event="stopped"))
 
-    def _is_temporary(self, error: BaseException) -> bool:
-        return isinstance(error, ServerUnreachable if self._store is None else HeatError)
+    def _turn_once_the_server_answers(self) -> None:
+        """Do a turn; repeat it while the server is away, after pauses of 1, 2, 4, ... seconds.
 
-    def _backoff(self, state: RetryCallState) -> float:
-        """Return 1, 2, 4, ... seconds, the last so that an attempt falls on the end of the time."""
-        left = self._give_up_after - (state.seconds_since_start or 0.0)
-        return min(wait_exponential(max=_LONGEST_WAIT)(state), left)
+        The time to give up begins with the first failure: the turn itself may have worked for hours.
+        """
+        pause, end = 1.0, None
+        while True:
+            try:
+                self._turn()
+                break
+            except HeatError as error:
+                now = self.clock()
+                end = now + self._give_up_after if end is None else end
+                is_temporary = self._store is not None or isinstance(error, ServerUnreachable)
+                if not is_temporary or now >= end:
+                    raise
+                self._server_away(error, min(pause, end - now))
+            pause = min(2.0 * pause, _LONGEST_WAIT)
+        if end is not None:
+            self._log(LogLine("the server answers again", event="server_back"))
+            self._show_waiting()
 
-    def _server_away(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        told = f"{error}; next attempt in {state.upcoming_sleep:.0f} s"
+    def _server_away(self, error: HeatError, pause: float) -> None:
+        told = f"{error}; next attempt in {pause:.0f} s"
         self._log(LogLine(told, event="server_away", level="warning"))
-        if error is not None:
-            self._tell(self._observer.server_away, error)
+        self._tell(self._observer.server_away, error)
         self._show("server away", message=str(error))
+        self.wait(pause)
 
-    def _turn(self) -> float:
-        """Connect if need be, and refresh if it is due; return the seconds to wait after that."""
+    def _turn(self) -> None:
+        """Connect if need be, and refresh if it is due."""
         if self.stopping:
             raise KeyboardInterrupt
         if self._store is None:
@@ -253,7 +266,6 @@ class Worker:
         if self._due is not None and self._due <= datetime.now().astimezone():
             self._refresh(store)
             self._tell(self._observer.look, store)
-        return self._poll_seconds
 
     def _connected(self) -> Neo4jStore:
         """Connect; a ProjectionError if the model is not published, which no waiting can cure."""
@@ -274,7 +286,7 @@ class Worker:
         """Refresh by the schedule; if the server is lost, the refresh stays due."""
         try:
             self._show("working")
-            self._finished(perform(store, self._job, on_progress=self._progress, log=self._log))
+            self._finished(self.perform(store, self._job, on_progress=self._progress, log=self._log))
             self._due = self._schedule.after(datetime.now().astimezone())
         except LeaseHeld as error:
             self._log(LogLine(f"skipped: {error}", event="skipped"))
@@ -324,11 +336,11 @@ class Worker:
         self._health.now(state=state, since=_now(), **more)
         self._tell(self._observer.state, state, self._due)
 
-    def _wait(self, seconds: float, due: datetime | None = None) -> None:
+    def wait(self, seconds: float, due: datetime | None = None) -> None:
         """Wait, at most until something is due or the worker is stopped."""
-        end = time.monotonic() + seconds
+        end = self.clock() + seconds
         while not self.stopping:
-            left = end - time.monotonic()
+            left = end - self.clock()
             if due is not None:
                 # The clock on the wall may be set, or have gone on while the machine slept.
                 left = min(left, (due - datetime.now().astimezone()).total_seconds())
@@ -338,12 +350,6 @@ class Worker:
             self._tell(self._observer.alive)
             with suppress(Empty):
                 self._wake.get(timeout=min(left, _SLICE_SECONDS))
-
-
-def _count_from_first_failure(state: RetryCallState) -> None:
-    """Let the time to give up begin at the first failure: the attempt itself may have worked for hours."""
-    if state.attempt_number == 1 and state.outcome_timestamp is not None:
-        state.start_time = state.outcome_timestamp
 
 
 def _now() -> str:

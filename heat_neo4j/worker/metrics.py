@@ -90,6 +90,7 @@ class Metrics(Observer):
         self._failures: Counter[tuple[str, str]] = Counter()
         self._numbers: dict[str, float] = {}
         self._runs: dict[str, RunRecord] = {}
+        self.clock, self.request_seconds = time.monotonic, _REQUEST_SECONDS
         self._looked = self._written = -math.inf
         self._changed = True
         self._server: Any = None
@@ -117,7 +118,7 @@ class Metrics(Observer):
             raise ConfigError(told) from error
         # Without a timeout a connection that never asks would hold a thread for ever.
         handler = self._server.RequestHandlerClass
-        self._server.RequestHandlerClass = type("Handler", (handler,), {"timeout": _REQUEST_SECONDS})
+        self._server.RequestHandlerClass = type("Handler", (handler,), {"timeout": self.request_seconds})
 
     def state(self, name: str, due: datetime | None) -> None:
         """Note what the worker is at, and when a refresh is due."""
@@ -157,7 +158,7 @@ class Metrics(Observer):
 
     def look(self, store: Neo4jStore) -> None:
         """Read what is published, after each task and every minute."""
-        if time.monotonic() - self._looked < _LOOK_SECONDS:
+        if self.clock() - self._looked < _LOOK_SECONDS:
             return
         book = store.bookkeeping()
         version = book.remains(self._model)
@@ -170,7 +171,7 @@ class Metrics(Observer):
             "heat_published_links": _number(getattr(of_links, "links_written", None)),
         }
         with self._lock:
-            self._looked, self._changed = time.monotonic(), True
+            self._looked, self._changed = self.clock(), True
             self._numbers = {name: value for name, value in numbers.items() if value is not None}
             self._runs.pop(_PUBLISHED, None)
             if of_coordinates is not None:
@@ -180,7 +181,7 @@ class Metrics(Observer):
         """Note a sign of life; write the file if something has changed, or it is old."""
         with self._lock:
             self._times["heat_worker_alive_timestamp_seconds"] = time.time()
-        if self._changed or time.monotonic() - self._written >= _FILE_SECONDS:
+        if self._changed or self.clock() - self._written >= _FILE_SECONDS:
             with suppress(ConfigError):  # it grows old, which node_exporter tells
                 self._write()
 
@@ -240,7 +241,7 @@ class Metrics(Observer):
         # Not OpenMetrics: node_exporter reads the older format only, and nothing of a file with "info" in it.
         from prometheus_client import generate_latest
 
-        self._written, self._changed = time.monotonic(), False
+        self._written, self._changed = self.clock(), False
         write_output(self._file, generate_latest(self.registry), "[serve] metrics_file")
 
 

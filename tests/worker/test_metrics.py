@@ -2,6 +2,7 @@
 
 import re
 import socket
+import sys
 import threading
 import urllib.request
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from heat_neo4j import __version__
 from heat_neo4j.cli import heat
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.errors import ConfigError, LeaseHeld, ServerUnreachable, WriteRefused
-from heat_neo4j.worker import loop, metrics
+from heat_neo4j.worker import loop
 from heat_neo4j.worker.loop import Answer, Observer, Worker
 from heat_neo4j.worker.metrics import ADDRESS, FAMILIES, OUTCOMES, STATES, Metrics
 from heat_neo4j.worker.schedule import Schedule
@@ -157,10 +158,10 @@ def test_what_is_published_is_read_from_the_graph_and_a_rejected_run_stands_besi
     assert not [key for key in now if "rejected" in key and key[0] != "heat_tasks_total"]
 
 
-def test_it_looks_after_each_task_and_every_minute(monkeypatch):
+def test_it_looks_after_each_task_and_every_minute():
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(metrics.time, "monotonic", lambda: clock.now)
     told, store = Metrics(MODEL), Store()
+    told.clock = lambda: clock.now
     for after, looks in ((0, 1), (59, 1), (2, 2), (1, 2)):
         clock.now += after
         told.look(store)
@@ -246,10 +247,15 @@ def test_the_port_listens_on_this_machine_only(listening):
         socket.create_connection(("127.0.0.2", port), timeout=5)
 
 
-def test_a_connection_that_asks_nothing_is_closed(listening, monkeypatch):
-    monkeypatch.setattr(listening._server.RequestHandlerClass, "timeout", 0.05)
-    with socket.create_connection(listening.address, timeout=30) as connection:
-        assert connection.recv(1) == b""
+def test_a_connection_that_asks_nothing_is_closed():
+    told = Metrics(MODEL, port=0)
+    told.request_seconds = 0.05
+    told.begin()
+    try:
+        with socket.create_connection(told.address, timeout=30) as connection:
+            assert connection.recv(1) == b""
+    finally:
+        told.close()
 
 
 def test_a_port_that_is_taken_is_told_in_one_line_and_is_free_after_the_end(listening):
@@ -292,11 +298,11 @@ def test_the_file_is_whole_at_any_moment_and_goes_at_the_end(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_file_is_written_seldom_unless_something_changes(tmp_path, monkeypatch):
+def test_the_file_is_written_seldom_unless_something_changes(tmp_path):
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(metrics.time, "monotonic", lambda: clock.now)
     path = tmp_path / "heat.prom"
     told = Metrics(MODEL, file=path)
+    told.clock = lambda: clock.now
     told.begin()
     for after, changes, is_written in (
         (1, False, False),
@@ -332,7 +338,7 @@ def test_a_file_that_cannot_be_written_is_refused_first_and_grows_old_later(tmp_
 JOB = SimpleNamespace(names=SimpleNamespace(model=MODEL), records=3, lease_seconds=30.0)
 
 
-def test_the_worker_tells_of_all_that_happens(monkeypatch, tmp_path):
+def test_the_worker_tells_of_all_that_happens(tmp_path):
     path = tmp_path / "heat.prom"
     effects = iter([
         LeaseHeld("busy"), ServerUnreachable("away"), Answer("done", "published", "full", "r1", run_record()),
@@ -347,21 +353,21 @@ def test_the_worker_tells_of_all_that_happens(monkeypatch, tmp_path):
             raise effect
         return effect
 
-    monkeypatch.setattr(loop, "perform", performed)
     states, waits, told = [], [], Metrics(MODEL, file=path)
-    worker = Worker(Store, JOB, Schedule.every(1e-6), observer=told)
-
-    def wait(seconds, due=None):
-        now = read(told)
-        waits.append([state for state in STATES if now["heat_worker_state", state]])
-        if len(waits) == 5:
-            in_file.update(each.name for each in samples_of(path.read_text(), text_metrics))
-            worker.stop()
-        told.alive()
-        worker._due = datetime.now().astimezone()
-
     in_file = set()
-    monkeypatch.setattr(worker, "_wait", wait)
+
+    class Watched(Worker):
+        def wait(self, seconds, due=None):
+            now = read(told)
+            waits.append([state for state in STATES if now["heat_worker_state", state]])
+            if len(waits) == 5:
+                in_file.update(each.name for each in samples_of(path.read_text(), text_metrics))
+                self.stop()
+            told.alive()
+
+    always = SimpleNamespace(first=lambda now: now, after=lambda now: now)
+    worker = Watched(Store, JOB, always, observer=told)
+    worker.perform = performed
     effects = iter([*effects, Answer("done", "nothing", "as it was")])
     worker.run()
     assert states == [1] * 5
@@ -383,7 +389,7 @@ def test_a_time_that_python_cannot_hold_is_not_published(moment):
     assert read(told)["heat_published_version",] == 3
 
 
-def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker(monkeypatch):
+def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker():
     class Defective(Observer):
         def look(self, store):
             raise ValueError("year 0 is out of range")
@@ -393,15 +399,14 @@ def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker(monk
 
     waits, lines = [], []
     never = Schedule.cron("0 0 29 2 *")
-    worker = Worker(Store, JOB, never, observer=Defective(), log=lines.append)
 
-    def wait(seconds, due=None):
-        waits.append(seconds)
-        if len(waits) == 3:
-            worker.stop()
+    class Watched(Worker):
+        def wait(self, seconds, due=None):
+            waits.append(seconds)
+            if len(waits) == 3:
+                self.stop()
 
-    monkeypatch.setattr(worker, "_wait", wait)
-    worker.run()
+    Watched(Store, JOB, never, observer=Defective(), log=lines.append).run()
     assert len(waits) == 3
     assert [line for line in lines if "observer" in line] == [
         "internal error of an observer: ValueError: year 0 is out of range",
@@ -409,15 +414,14 @@ def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker(monk
     ]
 
 
-def test_tasks_say_what_they_met(monkeypatch):
+def test_tasks_say_what_they_met():
     def answer(effect):
         def refresh(*arguments, **options):
             if isinstance(effect, Exception):
                 raise effect
             return effect
 
-        monkeypatch.setattr(loop, "refresh", refresh)
-        return loop.perform(None, JOB, on_progress=print, log=lambda line: None)
+        return loop.perform(None, JOB, on_progress=print, log=lambda line: None, task=refresh)
 
     record = run_record("r2", "rejected")
     ran = SimpleNamespace(run=record)
@@ -434,7 +438,7 @@ def test_tasks_say_what_they_met(monkeypatch):
 @pytest.mark.parametrize("line", ["metrics_port = 9464", "metrics_file = 'heat.prom'"])
 def test_without_the_extra_the_worker_ends_with_one_line(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(metrics, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
     (tmp_path / "heat.toml").write_text(f"[serve]\n{line}\n")
     ended = CliRunner().invoke(
         heat, ["serve", "--every", "1h", "--uri", "bolt://127.0.0.1:1"], env={"NEO4J_PASSWORD": "x"}

@@ -4,6 +4,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import tzlocal
 from cronsim import CronSim
 
 from heat_neo4j.worker.schedule import Schedule, _weekday_names
@@ -13,7 +14,11 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def utc(monkeypatch):
-    monkeypatch.setattr("apscheduler.triggers.cron.get_localzone", lambda: UTC)
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        tzlocal.reload_localzone()
+        yield
+    tzlocal.reload_localzone()
 
 
 def times(schedule, count):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -51,11 +52,10 @@ def test_the_health_file_is_one_json_document_at_any_time(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, monkeypatch):
+def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path):
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("heat_neo4j.worker.loop.time.monotonic", lambda: clock.now)
     path = tmp_path / "health"
-    health = HealthFile(path, seconds=5.0)
+    health = HealthFile(path, seconds=5.0, clock=lambda: clock.now)
     health.write()
     path.unlink()
     clock.now = 4.9
@@ -87,7 +87,7 @@ def test_a_health_file_that_cannot_be_written_is_refused_first_and_grows_old_lat
 # --- tasks ------------------------------------------------------------------------------------------------
 
 
-def perform(monkeypatch, effect):
+def perform(effect):
     told = []
 
     def refresh(store, job, *, on_progress, log):
@@ -95,8 +95,7 @@ def perform(monkeypatch, effect):
             raise effect
         return effect
 
-    monkeypatch.setattr(loop, "refresh", refresh)
-    answer = loop.perform(None, JOB, on_progress=lambda *_: None, log=told.append)
+    answer = loop.perform(None, JOB, on_progress=lambda *_: None, log=told.append, task=refresh)
     return answer, told
 
 
@@ -104,38 +103,38 @@ def report(outcome, run=None):
     return SimpleNamespace(outcome=outcome, decision="local", reason="2 nodes are new", report=run)
 
 
-def test_the_answer_says_what_a_refresh_did(monkeypatch):
+def test_the_answer_says_what_a_refresh_did():
     run = SimpleNamespace(run=SimpleNamespace(run_id="r1", error=None))
-    answer, _ = perform(monkeypatch, report("published", run))
+    answer, _ = perform(report("published", run))
     assert answer == loop.Answer("done", "published", "local: 2 nodes are new", "r1")
-    answer, _ = perform(monkeypatch, report("nothing"))
+    answer, _ = perform(report("nothing"))
     assert (answer.status, answer.run) == ("done", None)
 
 
-def test_a_rejected_run_is_named(monkeypatch):
+def test_a_rejected_run_is_named():
     run = SimpleNamespace(run=SimpleNamespace(run_id="r2", error="AUROC fell"))
-    answer, _ = perform(monkeypatch, report("rejected", run))
+    answer, _ = perform(report("rejected", run))
     assert answer == loop.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
-    assert perform(monkeypatch, QualityRejected("as before"))[0].status == "rejected"
+    assert perform(QualityRejected("as before"))[0].status == "rejected"
 
 
-def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault(monkeypatch):
-    answer, told = perform(monkeypatch, ProjectionError("no such\nlabel"))
+def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault():
+    answer, told = perform(ProjectionError("no such\nlabel"))
     assert (answer.status, answer.message, told) == ("failed", "no such label", [])
-    answer, told = perform(monkeypatch, ZeroDivisionError("of ours"))
+    answer, told = perform(ZeroDivisionError("of ours"))
     assert answer.message == "internal error: ZeroDivisionError: of ours"
     assert any("Traceback" in line for line in told)
     for error in (LeaseHeld("busy"), ServerUnreachable("away")):
         with pytest.raises(type(error)):
-            perform(monkeypatch, error)
+            perform(error)
     lost, of_driver = WriteFailed("half-way"), OSError("reset")
     lost.__cause__ = ConnectionFailed("lost")
     lost.__cause__.__cause__ = of_driver
     with pytest.raises(ConnectionFailed, match="lost") as caught:
-        perform(monkeypatch, lost)
+        perform(lost)
     assert caught.value.__cause__ is of_driver
     assert caught.value.__context__ is None
-    assert perform(monkeypatch, WriteFailed("no room"))[0].status == "failed"
+    assert perform(WriteFailed("no room"))[0].status == "failed"
 
 
 # --- the loop ---------------------------------------------------------------------------------------------
@@ -161,29 +160,24 @@ class Store:
         self.closed = True
 
 
-@pytest.fixture
-def sleepless(monkeypatch):
+class Sleepless(Worker):
     """A worker that does not sleep, with a clock of its own; stopped when it waits for the `turns`th time."""
-    clock = SimpleNamespace(now=0.0, waits=[])
-    monkeypatch.setattr(loop.time, "monotonic", lambda: clock.now)
 
-    def made(connect, turns, schedule=NEVER, **options):
-        worker = Worker(connect, JOB, schedule, log=options.pop("log", lambda line: None), **options)
+    def __init__(self, connect, turns, schedule=NEVER, **options):
+        super().__init__(connect, JOB, schedule, **options)
+        self.turns, self.now = turns, 0.0
+        self.waits, self.dues = [], []
+        self.clock = lambda: self.now
 
-        def wait(seconds, due=None):
-            clock.waits.append(seconds)
-            clock.now += seconds
-            if len(clock.waits) >= turns:
-                worker.stop()
-
-        monkeypatch.setattr(worker, "_wait", wait)
-        worker.clock = clock
-        return worker
-
-    return made
+    def wait(self, seconds, due=None):
+        self.waits.append(seconds)
+        self.dues.append(due)
+        self.now += seconds
+        if len(self.waits) >= self.turns:
+            self.stop()
 
 
-def test_a_server_that_is_away_is_waited_for_and_met_again(sleepless):
+def test_a_server_that_is_away_is_waited_for_and_met_again():
     away, told = ServerUnreachable("nobody there"), []
     store = Store([None, away, away, None])
     attempts = iter([away, away, away, store])
@@ -194,61 +188,61 @@ def test_a_server_that_is_away_is_waited_for_and_met_again(sleepless):
             raise found
         return found
 
-    worker = sleepless(connect, 7, log=told.append)
+    worker = Sleepless(connect, 7, log=told.append)
     worker.run()
-    assert worker.clock.waits == [1, 2, 4, 5, 1, 2, 5]  # it polls every five seconds while all is well
+    assert worker.waits == [1, 2, 4, 5, 1, 2, 5]  # it polls every five seconds while all is well
     assert told[0] == "nobody there; next attempt in 1 s"
     assert told.count("the server answers again") == 2
     assert told[-1] == "stopped"
     assert store.closed
 
 
-def test_waits_double_up_to_five_minutes_and_end_with_the_limit(sleepless):
+def test_waits_double_up_to_five_minutes_and_end_with_the_limit():
     def connect():
         raise ServerUnreachable("nobody there")
 
-    worker = sleepless(connect, 100, give_up_after=3600.0)
+    worker = Sleepless(connect, 100, give_up_after=3600.0)
     with pytest.raises(ServerUnreachable):
         worker.run()
-    waits = worker.clock.waits
+    waits = worker.waits
     assert waits[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
     assert max(waits) == 300.0
-    assert worker.clock.now == 3600.0  # the last attempt is at the limit
+    assert worker.now == 3600.0  # the last attempt is at the limit
 
 
-def test_the_time_to_give_up_begins_with_the_first_failure(sleepless):
+def test_the_time_to_give_up_begins_with_the_first_failure():
     def connect():
-        if not worker.clock.waits:
-            worker.clock.now += 10_000.0  # at work for longer than the limit
+        if not worker.waits:
+            worker.now += 10_000.0  # at work for longer than the limit
         raise ServerUnreachable("nobody there")
 
-    worker = sleepless(connect, 100, give_up_after=60.0)
+    worker = Sleepless(connect, 100, give_up_after=60.0)
     with pytest.raises(ServerUnreachable):
         worker.run()
-    assert sum(worker.clock.waits) == 60.0
+    assert sum(worker.waits) == 60.0
 
 
-def test_it_gives_up_after_its_time_and_at_once_where_waiting_is_no_use(sleepless, tmp_path):
+def test_it_gives_up_after_its_time_and_at_once_where_waiting_is_no_use(tmp_path):
     path = tmp_path / "health"
 
     def connect():
         raise ServerUnreachable("nobody there")
 
-    worker = sleepless(connect, 100, give_up_after=60.0, health=HealthFile(path))
+    worker = Sleepless(connect, 100, give_up_after=60.0, health=HealthFile(path))
     with pytest.raises(ServerUnreachable):
         worker.run()
-    assert worker.clock.now == 60.0
+    assert worker.now == 60.0
     assert not path.exists()
 
     def refused():
         raise ConnectionFailed("refused the login")
 
-    worker = sleepless(refused, 100)
+    worker = Sleepless(refused, 100)
     with pytest.raises(ConnectionFailed):
         worker.run()
 
 
-def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_time(sleepless, monkeypatch):
+def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_time():
     effects = iter([LeaseHeld("busy"), loop.Answer("done", "nothing", "as it was")])
 
     def performed(*arguments, **options):
@@ -257,42 +251,36 @@ def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_
             raise effect
         return effect
 
-    monkeypatch.setattr(loop, "perform", performed)
     told = []
-    worker = sleepless(Store, 2, Schedule.every(86400.0), log=told.append)
-    due = []
-    wait = worker._wait
-    monkeypatch.setattr(worker, "_wait", lambda seconds, until=None: (due.append(until), wait(seconds)))
+    worker = Sleepless(Store, 2, Schedule.every(86400.0), log=told.append)
+    worker.perform = performed
     worker.run()
-    now = loop.datetime.now().astimezone()
+    now = datetime.now().astimezone()
     assert told[1] == "skipped: busy"
-    assert 0 < (due[0] - now).total_seconds() <= 30.0
-    worker = sleepless(Store, 2, Schedule.every(86400.0))
-    due.clear()
-    wait = worker._wait
-    monkeypatch.setattr(worker, "_wait", lambda seconds, until=None: (due.append(until), wait(seconds)))
+    assert 0 < (worker.dues[0] - now).total_seconds() <= 30.0
+    worker = Sleepless(Store, 2, Schedule.every(86400.0))
+    worker.perform = performed
     worker.run()
-    assert (due[0] - now).total_seconds() > 86000.0
+    assert (worker.dues[0] - now).total_seconds() > 86000.0
 
 
-def test_the_health_file_counts_rejections_in_a_row(sleepless, monkeypatch, tmp_path):
+def test_the_health_file_counts_rejections_in_a_row(tmp_path):
     outcomes = iter(["rejected", "rejected", "failed", "nothing"])
-    monkeypatch.setattr(loop, "perform", lambda *_, **__: loop.Answer("done", next(outcomes), "as it was"))
     path, seen = tmp_path / "health", []
     always = SimpleNamespace(first=lambda now: now, after=lambda now: now)
-    worker = sleepless(Store, 4, always, health=HealthFile(path))
-    wait = worker._wait
 
-    def look(*until):
-        seen.append(json.loads(path.read_text())["rejections"])
-        wait(*until)
+    class Watched(Sleepless):
+        def wait(self, seconds, due=None):
+            seen.append(json.loads(path.read_text())["rejections"])
+            super().wait(seconds, due)
 
-    monkeypatch.setattr(worker, "_wait", look)
+    worker = Watched(Store, 4, always, health=HealthFile(path))
+    worker.perform = lambda *_, **__: loop.Answer("done", next(outcomes), "as it was")
     worker.run()
     assert seen == [1, 2, 2, 0]
 
 
-def test_a_lost_server_leaves_the_refresh_due(sleepless, monkeypatch):
+def test_a_lost_server_leaves_the_refresh_due():
     effects = itertools.chain([ServerUnreachable("lost")] * 2, itertools.repeat(None))
     done = []
 
@@ -303,14 +291,14 @@ def test_a_lost_server_leaves_the_refresh_due(sleepless, monkeypatch):
         done.append(True)
         return loop.Answer("done", "published", "place: 1 node is new", "r")
 
-    monkeypatch.setattr(loop, "perform", performed)
-    worker = sleepless(Store, 5, Schedule.every(3600.0))
+    worker = Sleepless(Store, 5, Schedule.every(3600.0))
+    worker.perform = performed
     worker.run()
     assert done == [True]
-    assert worker.clock.waits == [1, 2, 5, 5, 5]
+    assert worker.waits == [1, 2, 5, 5, 5]
 
 
-def test_it_stops_while_it_waits_and_in_the_middle_of_its_work(monkeypatch):
+def test_it_stops_while_it_waits_and_in_the_middle_of_its_work():
     worker = Worker(Store, JOB, NEVER, poll_seconds=600.0)
     thread = threading.Thread(target=worker.run)
     thread.start()
@@ -325,16 +313,17 @@ def test_it_stops_while_it_waits_and_in_the_middle_of_its_work(monkeypatch):
         on_progress("train", 1, 2)
         raise AssertionError("the work went on")
 
-    monkeypatch.setattr(loop, "perform", performed)
     worker = Worker(Store, JOB, Schedule.every(1.0), log=told.append)
+    worker.perform = performed
     worker.run()
     assert told[-1] == "stopped"
 
 
-def test_an_interrupt_that_nobody_asked_for_is_passed_on(monkeypatch):
+def test_an_interrupt_that_nobody_asked_for_is_passed_on():
     def performed(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop, "perform", performed)
+    worker = Worker(Store, JOB, Schedule.every(1.0))
+    worker.perform = performed
     with pytest.raises(KeyboardInterrupt):
-        Worker(Store, JOB, Schedule.every(1.0)).run()
+        worker.run()

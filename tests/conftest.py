@@ -173,6 +173,12 @@ def heat_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+@pytest.fixture
+def eight_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let eight threads run, however many processors the machine has."""
+    monkeypatch.setattr("heat_neo4j._utils.threads.available_processors", lambda: (8, "a test"))
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test sees the developer's NEO4J_* variables or local servers, or the passwords of other tests."""

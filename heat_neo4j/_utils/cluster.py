@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _RETRIES = 3  # of a task that fails, as on a file that a shared folder does not show yet
 _DEATHS = 10  # of workers at one task, before it is given up, times those that Dask allows
-_CONNECT = "30s"
 
 
 @contextmanager
@@ -29,7 +28,7 @@ def connected(address: str) -> Iterator[Client]:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=_CONNECT, set_as_default=False)
+        client = Client(address, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise ConnectionFailed(f"no Dask scheduler answers at {address}: is the address right?") from error
     except ValueError as error:

@@ -64,6 +64,10 @@ class WorkerThreads:
         self.n_threads = n_threads
         self._others = ThreadPoolExecutor(n_threads, thread_name_prefix="heat")
 
+    def best_count(self) -> "BestCount":
+        """Return what tries how many of the threads are the fastest."""
+        return BestCount(self.n_threads)
+
     def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
         """Call ``function(*arguments, shared, thread, count)`` on `count` threads, or all; wait for them.
 

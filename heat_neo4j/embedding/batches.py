@@ -10,7 +10,7 @@ from heat_neo4j._kernels.pairs import RING, Negatives
 from heat_neo4j._kernels.training import AHEAD, Workspace, train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import Keys
-from heat_neo4j._utils.threads import BestCount, WorkerThreads
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.schedule import LateMean, Pace, Schedule, Trained
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
@@ -136,7 +136,7 @@ def train_by_batches(
     points[:, :columns] = start
     moving: slice | NDArray[np.int64] = slice(None) if only is None else only
     w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
-    best = BestCount(team.n_threads)
+    best = team.best_count()
     segments, positions, _ = w.pulls.shape
     per_walk = -(-walks.length // positions) if only is None else 1
     rounds_of_epoch = schedule.walks_per_node if only is None else 1

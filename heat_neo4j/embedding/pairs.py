@@ -55,10 +55,12 @@ class WalkPairs:
         }
 
 
-def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> tuple[bool, int]:
+def pair_set_bytes(
+    n_nodes: int, walks_per_node: int, walk_length: int, window_size: int, exact_bytes: int = EXACT_BYTES
+) -> tuple[bool, int]:
     """Return (exact, bytes) of the set that `make_pair_set` would make."""
     exact = n_nodes * ((n_nodes + 63) // 64) * 8
-    if exact <= EXACT_BYTES:
+    if exact <= exact_bytes:
         return True, exact
     return False, _bloom_bytes(n_nodes, walks_per_node, walk_length, window_size)
 
@@ -68,9 +70,11 @@ def _bloom_bytes(n_starts: int, walks_per_node: int, walk_length: int, window_si
     return min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
 
 
-def make_pair_set(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> PairSet:
+def make_pair_set(
+    n_nodes: int, walks_per_node: int, walk_length: int, window_size: int, exact_bytes: int = EXACT_BYTES
+) -> PairSet:
     """Return an empty set for the pairs of so many walks: exact while it is small, else a Bloom filter."""
-    exact, size = pair_set_bytes(n_nodes, walks_per_node, walk_length, window_size)
+    exact, size = pair_set_bytes(n_nodes, walks_per_node, walk_length, window_size, exact_bytes)
     return PairSet(np.zeros(max(size // 8, 1), dtype=np.uint64), (n_nodes + 63) // 64 if exact else 0)
 
 
@@ -83,13 +87,14 @@ def collect_pairs(
     team: WorkerThreads = ALONE,
     pair_set: PairSet | None = None,
     shares: Iterable[RecordedPairs] | None = None,
+    listed_bytes: int = LISTED_BYTES,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> WalkPairs:
     """Draw every walk once, in blocks, and retain only D and the occurrences.
 
     Negatives are drawn in proportion to occurrences ** negative_exponent. `pair_set`, empty, is filled; one
-    made to measure when not given. With `shares`, all walks have been recorded elsewhere. `on_block` is
-    called with (walks drawn, walks in all).
+    made to measure when not given. With `shares`, all walks have been recorded elsewhere. Lists of negatives
+    take `listed_bytes` at most. `on_block` is called with (walks drawn, walks in all).
     """
     n = walks.n_nodes
     if pair_set is None:
@@ -104,7 +109,9 @@ def collect_pairs(
             occurrences += share.occurrences
             n_pairs += int(share.n_pairs)
     weights = power(occurrences, negative_exponent)
-    negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
+    negatives = _make_negatives(
+        pair_set, occurrences, weights, window_size, walks.walker.key, team, listed_bytes
+    )
     exclusion, false_positive_share = "exact", 0.0
     if not pair_set.row_words:
         exclusion, false_positive_share = "bloom filter", _false_positive_share(pair_set, n)
@@ -177,6 +184,7 @@ def _make_negatives(
     window_size: int,
     walk_key: np.uint64,
     team: WorkerThreads,
+    listed_bytes: int = LISTED_BYTES,
 ) -> Negatives:
     """Return the noise distribution; a crowded node, which has met most others, gets a list of its negatives.
 
@@ -194,7 +202,7 @@ def _make_negatives(
     crowded = (counts > 0) & (totals < _OPEN_SHARE * weights.sum())
     listed_nodes, counts = scanned[crowded], counts[crowded]
     sizes = np.zeros(n, dtype=np.int64)
-    sizes[listed_nodes] = np.minimum(counts, longest_list(counts, LISTED_BYTES // _LISTED_ENTRY))
+    sizes[listed_nodes] = np.minimum(counts, longest_list(counts, listed_bytes // _LISTED_ENTRY))
     listed_from = np.concatenate(([0], np.cumsum(sizes)))
     listed = np.empty(listed_from[-1], dtype=np.int32)
     listed_slots = np.empty(listed_from[-1], dtype=np.uint64)

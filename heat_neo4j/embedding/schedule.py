@@ -26,6 +26,7 @@ class Schedule:
     batch_size: int | None  # source positions trained with the coordinates frozen; None for a usual number
     n_epochs: int  # passes over all walks
     n_parts: int | None = None  # of the nodes, in training by buckets; None for a usual number
+    fewest_rounds: int = _FEWEST_ROUNDS
 
     @property
     def n_walks(self) -> int:
@@ -94,9 +95,9 @@ class Pace:
             self.share = max(self.done / self.total, by_time)
 
 
-def portions_of(n_walks: int) -> int:
+def portions_of(n_walks: int, fewest_rounds: int = _FEWEST_ROUNDS) -> int:
     """Return among how many rounds of buckets a walk from each node is shared out, if it has so many."""
-    return -(-_FEWEST_ROUNDS // n_walks)
+    return -(-fewest_rounds // n_walks)
 
 
 def late_moments() -> list[float]:

@@ -120,13 +120,18 @@ def no_similarity() -> Similarity:
 
 
 def make_similarity(
-    graph: Graph, *, table_limit: int = TABLE_LIMIT, team: WorkerThreads = ALONE
+    graph: Graph,
+    *,
+    table_limit: int = TABLE_LIMIT,
+    listed_bytes: int = _LISTED_BYTES,
+    fewest_listed: int = _FEWEST_LISTED,
+    team: WorkerThreads = ALONE,
 ) -> Similarity:
     """Prepare exact sampling of attribute teleports, by `_kernels.similarity.sample_similar`.
 
     Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond, rows are
-    sampled by rejection under an envelope, in memory O(nnz + N + F), and from bounded lists where hardly a
-    proposal suits.
+    sampled by rejection under an envelope, in memory O(nnz + N + F), and from lists where hardly a proposal
+    suits: of `listed_bytes` in all, unless `fewest_listed` entries each take more.
     """
     if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
         return no_similarity()
@@ -155,17 +160,22 @@ def make_similarity(
         by_base=by_base, base_sums=base_sums, reach=reach, listed=np.zeros(graph.n_nodes, dtype=np.bool_),
     )  # fmt: skip
     team.run(kernels.find_crowded, similarity)
-    return _with_lists(similarity, most, col_values, team)
-
-
-def _with_lists(
-    similarity: Similarity, most: NDArray[np.float64], col_values: NDArray[np.float64], team: WorkerThreads
-) -> Similarity:
-    """Return the distribution with the lists of the nodes that are to have one."""
     crowded = np.flatnonzero(similarity.listed)
     counts = np.zeros(len(crowded), dtype=np.int64)
     team.run(kernels.count_similar, similarity, most, col_values, crowded, counts)
-    room = np.minimum(counts, longest_list(counts, _LISTED_BYTES // _LISTED_ENTRY, _FEWEST_LISTED))
+    room = np.minimum(counts, longest_list(counts, listed_bytes // _LISTED_ENTRY, fewest_listed))
+    return _with_lists(similarity, col_values, crowded, counts, room, team)
+
+
+def _with_lists(
+    similarity: Similarity,
+    col_values: NDArray[np.float64],
+    crowded: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    room: NDArray[np.int64],
+    team: WorkerThreads,
+) -> Similarity:
+    """Return the distribution with lists of the nodes `crowded`, which have `room` for some of `counts`."""
     sizes = np.zeros(len(similarity.listed), dtype=np.int64)
     sizes[crowded] = room
     similarity = similarity._replace(

@@ -22,17 +22,19 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import bucket_nodes as by_bucket
 from heat_neo4j.embedding import bucket_tasks
 from heat_neo4j.embedding.batches import batch_shape
+from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.parts import draw_pairs, hubs_of, make_parts
 from heat_neo4j.embedding.schedule import Schedule, late_moments
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
-from heat_neo4j.embedding.training import start_points, train
+from heat_neo4j.embedding.training import make_tasks, start_points, train, train_tasks
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.embedding.warm_start import fit_warm
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.heat import HEAT
 from tests.embedding.test_kernels import hub_graph, toy
 from tests.support import naive, naive_buckets
+from tests.support.small_training import DIVERGING, star
 
 ROUNDS = 3
 
@@ -272,13 +274,12 @@ class Law:
     ],
     ids=["two", "three", "damped", "hub"],
 )
-def test_training_agrees_with_the_twin(graph, n_parts, rate, monkeypatch):
-    monkeypatch.setattr("heat_neo4j.embedding.schedule._FEWEST_ROUNDS", ROUNDS)
+def test_training_agrees_with_the_twin(graph, n_parts, rate):
     keys = make_keys(3)
     walks = make_walks(graph, alpha=0.2, walk_length=12, key=keys.walks)
     collected = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.5)
     negatives, occurrences = collected.negatives, collected.occurrences
-    schedule = Schedule(1, 3, 4, 0.8, rate, 20, 1, n_parts)
+    schedule = Schedule(1, 3, 4, 0.8, rate, 20, 1, n_parts, fewest_rounds=ROUNDS)
     start = lift(np.random.default_rng(1).normal(size=(graph.n_nodes, 3)))
     with WorkerThreads(2) as team:
         result = train(start, walks, negatives, schedule, keys, team=team, occurrences=occurrences)
@@ -365,14 +366,11 @@ def test_a_time_limit_ends_training_by_buckets_early_with_points_that_are_valid(
     assert result.losses[-1] < result.losses[0]
 
 
-def test_a_training_by_buckets_whose_points_get_too_far_out_begins_anew_with_half_the_rate(monkeypatch):
-    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHEST", 1.0)
-    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.5)
-    options = {"n_parts": 4, "walks_per_node": 3, "walk_length": 20, "random_state": 0, "n_components": 3}
-    model = HEAT(**options, learning_rate=0.1).fit(toy(200))
+def test_a_training_by_buckets_whose_points_get_too_far_out_begins_anew_with_half_the_rate():
+    model = HEAT(**DIVERGING, learning_rate=100.0).fit(star())
     halved = model.training_["learning_rate_halved"]
-    assert 0 < halved < 8
-    again = HEAT(**options, learning_rate=0.1 / 2**halved).fit(toy(200))
+    assert 1 < halved < 8
+    again = HEAT(**DIVERGING, learning_rate=100.0 / 2**halved).fit(star())
     assert again.training_["learning_rate_halved"] == 0
     assert again.embedding_.tobytes() == model.embedding_.tobytes()
 
@@ -387,16 +385,21 @@ def test_a_warm_start_by_buckets_stays_near_its_start():
     assert 0 < moved < 0.3 * apart
 
 
-def test_what_a_round_needed_is_gone_when_the_next_has_begun(monkeypatch):
-    held = []
+def test_what_a_round_needed_is_gone_when_the_next_has_begun():
+    held, keys = [], make_keys(0)
 
     class Watched(ArraysInMemory):
         def save(self, name, array):
             super().save(name, array)
             held.append({name.split("/")[1] for name in self._arrays if "/" in name and "tally" not in name})
 
-    monkeypatch.setattr("heat_neo4j.embedding.training.ArraysInMemory", Watched)
-    HEAT(n_parts=3, walks_per_node=7, walk_length=10, n_components=2, random_state=0).fit(toy(90))
+    walks = make_walks(toy(90), alpha=0.2, walk_length=10, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=7, window_size=3, negative_exponent=0.5)
+    schedule = Schedule(7, 3, 4, 0.8, 0.004, 20, 1, n_parts=3)
+    start = start_points(90, 2, keys.start)
+    tasks = make_tasks(Watched(), start, walks, pairs.negatives, pairs.occurrences, schedule, keys)
+    with WorkerThreads(2) as team:
+        train_tasks(tasks, BucketThreads(team))
     rounds = [{name for name in names if name.startswith("round")} for names in held]
     assert max(map(len, rounds)) == 2
     assert max(len({name for name in names if name.startswith("pairs")}) for names in held) == 1

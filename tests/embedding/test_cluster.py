@@ -1,7 +1,9 @@
 """Training on a Dask cluster: the bits of this process, whatever becomes of workers and scheduler."""
 
+import sys
 from threading import Timer
 
+import dask
 import pytest
 
 from heat_neo4j import HEAT
@@ -60,11 +62,11 @@ def test_a_scheduler_that_is_lost_is_said_and_the_training_goes_on_with_another(
 def test_a_cluster_needs_a_folder_and_an_address_that_answers(graph, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="scheduler needs scratch"):
         HEAT(**OPTIONS, scheduler="tcp://127.0.0.1:9").fit(graph)
-    monkeypatch.setattr("heat_neo4j._utils.cluster._CONNECT", "1s")
-    for address, error in (("tcp://127.0.0.1:9", ConnectionFailed), ("nothing://there", ConfigError)):
-        with pytest.raises(error, match=address):
-            HEAT(**OPTIONS, scratch=tmp_path, scheduler=address).fit(graph)
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        for address, error in (("tcp://127.0.0.1:9", ConnectionFailed), ("nothing://there", ConfigError)):
+            with pytest.raises(error, match=address):
+                HEAT(**OPTIONS, scratch=tmp_path, scheduler=address).fit(graph)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr("heat_neo4j._utils.cluster.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigError, match=r"pip install 'heat-neo4j\[distributed\]'"):
         HEAT(**OPTIONS, scratch=tmp_path, scheduler="tcp://127.0.0.1:9").fit(graph)

@@ -7,8 +7,14 @@ from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j import HEAT, Graph
+from heat_neo4j._utils.random import make_keys
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.estimator import Embedder
-from heat_neo4j.embedding.training import DivergedError
+from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
+from heat_neo4j.embedding.schedule import Schedule
+from heat_neo4j.embedding.similarity import make_similarity
+from heat_neo4j.embedding.training import DivergedError, start_points, train
+from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.hyperboloid import radius
 from tests.support.shapes import make_shape
 
@@ -35,11 +41,6 @@ def test_embedding_is_on_the_hyperboloid(model):
     np.testing.assert_allclose(x[:, -1] ** 2 - (x[:, :-1] ** 2).sum(axis=1), 1, rtol=1e-12)
 
 
-@pytest.fixture
-def eight_processors(monkeypatch):
-    monkeypatch.setattr("heat_neo4j._utils.threads.available_processors", lambda: (8, "a test"))
-
-
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 @pytest.mark.parametrize("n_parts", [1, 5])
 def test_same_bits_for_any_number_of_threads(graph, n_threads, n_parts, eight_processors):
@@ -50,36 +51,47 @@ def test_same_bits_for_any_number_of_threads(graph, n_threads, n_parts, eight_pr
     assert one.loss_curve_.tobytes() == other.loss_curve_.tobytes()
 
 
-def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph, eight_processors, monkeypatch):
-    monkeypatch.setattr("heat_neo4j.embedding.batches._BATCHES_PER_CALL", 2)
-    one = HEAT(**QUICK, n_threads=1).fit(graph)
+def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph):
+    one = trained(graph, ALONE)
     counts = iter([3, 1, 4, 2] * 1000)
     used = []
 
-    class Changing:
-        def __init__(self, most):
-            assert most == 4
+    class Changing(WorkerThreads):
+        def best_count(self):
+            return self
 
         def parts(self, work):
             for batch in range(work):
                 used.append(next(counts))
                 yield batch, batch + 1, used[-1]
 
-    monkeypatch.setattr("heat_neo4j.embedding.batches.BestCount", Changing)
-    other = HEAT(**QUICK, n_threads=4).fit(graph)
+    with Changing(4) as team:
+        other = trained(graph, team)
     assert len(used) > 8
-    assert other.embedding_.tobytes() == one.embedding_.tobytes()
+    assert other.points.tobytes() == one.points.tobytes()
 
 
-def test_same_bits_with_rejection_and_bloom_filter(graph, eight_processors, monkeypatch):
+def test_same_bits_with_rejection_and_bloom_filter(graph):
     """The ways that large graphs take are as repeatable as those of small ones."""
-    monkeypatch.setattr("heat_neo4j.embedding.similarity.TABLE_LIMIT", 0)
-    monkeypatch.setattr("heat_neo4j.embedding.walks.make_similarity", _rejection)
-    monkeypatch.setattr("heat_neo4j.embedding.pairs.EXACT_BYTES", 0)
-    fits = [HEAT(**QUICK, n_threads=t).fit(graph) for t in (1, 2, 3)]
-    assert fits[0].training_["exclusion"] == "bloom filter"
-    assert fits[0].training_["attribute_sampling"] == "rejection"
-    assert len({f.embedding_.tobytes() for f in fits}) == 1
+    found = set()
+    for n_threads in (1, 2, 3):
+        with WorkerThreads(n_threads) as team:
+            similarity = make_similarity(graph, table_limit=0, team=team)
+            found.add(trained(graph, team, similarity, exact_bytes=0).points.tobytes())
+    assert len(found) == 1
+
+
+def trained(graph, team, similarity=None, **options):
+    """Train by batches as `HEAT` does, with other ways to sample."""
+    keys, n = make_keys(4), graph.n_nodes
+    walks = make_walks(graph, alpha=0.2, walk_length=10, key=keys.walks, similarity=similarity, team=team)
+    pair_set = make_pair_set(n, 5, 10, 3, **options)
+    pairs = collect_pairs(
+        walks, walks_per_node=5, window_size=3, negative_exponent=0.5, pair_set=pair_set, team=team
+    )
+    assert pairs.exclusion == ("bloom filter" if options else "exact")
+    start = start_points(n, 3, keys.start)
+    return train(start, walks, pairs.negatives, Schedule(5, 3, 4, 0.8, 0.05, 20, 1, 1), keys, team=team)
 
 
 def test_a_time_limit_that_is_kept_changes_no_bit(graph, model):
@@ -94,12 +106,6 @@ def test_a_training_that_diverges_at_any_rate_says_which_parameter_to_change():
         DivergedError, match=r"sigma 0\.01 is too small .*: raise sigma, or lower learning_rate"
     ):
         HEAT(sigma=0.01, random_state=0).fit(nx.balanced_tree(3, 4))
-
-
-def _rejection(graph, team):
-    from heat_neo4j.embedding.similarity import make_similarity
-
-    return make_similarity(graph, table_limit=0, team=team)
 
 
 def test_another_seed_gives_another_embedding(graph, model):

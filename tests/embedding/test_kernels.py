@@ -95,11 +95,10 @@ def test_pairs_and_occurrences_agree_with_the_twin(threads):
     assert pairs.occurrences.tolist() == np.bincount(np.concatenate(found), minlength=60).tolist()
 
 
-def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_one(monkeypatch):
+def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_one():
     graph = toy(300)
     walks = walks_of(graph)
-    monkeypatch.setattr("heat_neo4j.embedding.pairs.EXACT_BYTES", 0)
-    filter_ = make_pair_set(300, 2, 20, 3)
+    filter_ = make_pair_set(300, 2, 20, 3, exact_bytes=0)
     assert filter_.row_words == 0
     pairs = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.75, pair_set=filter_)
     expected = set(naive.pairs(drawn(walks, range(600)), 3))
@@ -157,11 +156,15 @@ def outside(pairs, u):
 
 
 @pytest.mark.parametrize("exact_bytes", [2**28, 0])
-def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeypatch, exact_bytes):
-    monkeypatch.setattr("heat_neo4j.embedding.pairs.EXACT_BYTES", exact_bytes)
+def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(exact_bytes):
     walks = walks_of(toy(80))
-    options = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75}
-    pairs = collect_pairs(walks, **options)
+
+    def collected(**options):
+        pair_set = make_pair_set(80, 2, walks.length, 5, exact_bytes)
+        given = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75, "pair_set": pair_set}
+        return collect_pairs(walks, **given, **options)
+
+    pairs = collected()
     full, weights = pairs.negatives, pairs.occurrences**0.75
     sizes = np.diff(full.listed_from)
     share = np.array([sum(weights[v] for v in outside(pairs, u)) for u in range(80)]) / weights.sum()
@@ -169,8 +172,7 @@ def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeyp
     assert 0 < (sizes > 0).sum() == pairs.n_crowded < 80
     for u in np.flatnonzero(sizes):
         assert full.listed[full.listed_from[u] : full.listed_from[u + 1]].tolist() == outside(pairs, u)
-    monkeypatch.setattr("heat_neo4j.embedding.pairs.LISTED_BYTES", 12 * int(sizes.sum()) // 2)
-    some = np.diff(collect_pairs(walks, **options).negatives.listed_from)
+    some = np.diff(collected(listed_bytes=12 * int(sizes.sum()) // 2).negatives.listed_from)
     assert sizes.sum() // 2 - len(sizes) < some.sum() <= sizes.sum() // 2
     assert (some == np.minimum(sizes, some.max())).all()
 
@@ -207,10 +209,9 @@ def hub_graph(n):
 
 
 @pytest.mark.parametrize("exact_bytes", [2**28, 0])
-def test_the_negatives_of_a_hub_are_listed_and_cost_one_draw_each(monkeypatch, exact_bytes):
-    monkeypatch.setattr("heat_neo4j.embedding.pairs.EXACT_BYTES", exact_bytes)
-    walks = walks_of(hub_graph(400), length=40)
-    pairs = collect_pairs(walks, walks_per_node=10, window_size=3, negative_exponent=0.5)
+def test_the_negatives_of_a_hub_are_listed_and_cost_one_draw_each(exact_bytes):
+    walks, pair_set = walks_of(hub_graph(400), length=40), make_pair_set(400, 10, 40, 3, exact_bytes)
+    pairs = collect_pairs(walks, walks_per_node=10, window_size=3, negative_exponent=0.5, pair_set=pair_set)
     state = np.uint64(stream(np.uint64(1), 1))
     after, v = draw_negative(pairs.negatives, 0, state)
     assert v in outside(pairs, 0)
@@ -614,12 +615,9 @@ def test_nodes_to_which_hardly_a_proposal_suits_draw_from_lists_of_all_that_do()
         assert_follows_law(crowded_graph(), node, 0, draws=5000)
 
 
-def test_lists_that_would_not_fit_are_drawn_by_the_law(monkeypatch):
-    """At least as many entries as `_FEWEST_LISTED` each, which here is more than there are similar nodes."""
+def test_lists_that_would_not_fit_are_drawn_by_the_law():
     whole = make_similarity(crowded_graph(), table_limit=0)
-    monkeypatch.setattr("heat_neo4j.embedding.similarity._LISTED_BYTES", 0)
-    monkeypatch.setattr("heat_neo4j.embedding.similarity._FEWEST_LISTED", 2)
-    cut = make_similarity(crowded_graph(), table_limit=0)
+    cut = make_similarity(crowded_graph(), table_limit=0, listed_bytes=0, fewest_listed=2)
     assert np.diff(cut.listed_from).max() == 2
     law, chances = naive.similarity(unique_words()), []
     for node in np.flatnonzero(np.diff(whole.listed_from) > 2):

@@ -1,6 +1,5 @@
 """Training over files: the same bits as in memory, however often the process is killed, and a clean disk."""
 
-import os
 import random
 import shutil
 import signal
@@ -13,15 +12,18 @@ import pytest
 from filelock import FileLock
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils.array_store import ArrayFolder, DamagedFileError
+from heat_neo4j._utils.array_store import DamagedFileError
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.errors import ConfigError
-from tests.support.small_training import OPTIONS, assert_same, make_graph
+from tests.support.file_events import before_each
+from tests.support.full_disk import full_disk
+from tests.support.small_training import DIVERGING, OPTIONS, assert_same, make_graph, star
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_the_same_bits_as_in_memory_and_nothing_is_left(graph, in_memory, tmp_path, n_threads, monkeypatch):
-    monkeypatch.setattr("heat_neo4j._utils.threads.available_processors", lambda: (8, "a test"))
+def test_the_same_bits_as_in_memory_and_nothing_is_left(
+    graph, in_memory, tmp_path, n_threads, eight_processors
+):
     model = HEAT(**OPTIONS, n_threads=n_threads, scratch=tmp_path).fit(graph)
     assert_same(model, in_memory)
     assert model.training_["resumed"] is False
@@ -33,20 +35,16 @@ class Killed(BaseException):
 
 
 def fit_and_die(graph, scratch, n_saves):
-    """Begin a training that ends after so many files; return its folder."""
-    save, model = ArrayFolder.save, HEAT(**OPTIONS, n_threads=1, scratch=scratch)
+    """Begin a training that ends before a file more than so many; return its folder."""
 
-    def save_or_die(self, name, array):
+    def die(path):
         nonlocal n_saves
-        save(self, name, array)
-        n_saves -= 1
-        if n_saves == 0:
+        n_saves -= path.suffix == ".npy"
+        if n_saves < 0:
             raise Killed
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ArrayFolder, "save", save_or_die)
-        with pytest.raises(Killed):
-            model.fit(graph)
+    with before_each("os.rename", die), pytest.raises(Killed):
+        HEAT(**OPTIONS, n_threads=1, scratch=scratch).fit(graph)
     return next(path for path in scratch.iterdir() if path.is_dir())
 
 
@@ -95,16 +93,15 @@ def test_a_damaged_file_is_named_and_training_gives_the_same_bits(
 
 
 @pytest.mark.parametrize("n_saves", [60, 180])
-def test_after_a_power_failure_training_goes_on_from_what_was_synced(
-    graph, in_memory, tmp_path, monkeypatch, n_saves
-):
+def test_after_a_power_failure_training_goes_on_from_what_was_synced(graph, in_memory, tmp_path, n_saves):
     synced = {}
 
-    def note(path):
-        synced[path] = path.stat().st_ino
+    def note(path, mode):
+        if mode is None and path.suffix == ".npy":  # the call of the system itself, not Python's `open`
+            synced[path] = path.stat().st_ino
 
-    monkeypatch.setattr("heat_neo4j._utils.array_store.sync_path", note)
-    folder = fit_and_die(graph, tmp_path, n_saves)
+    with before_each("open", note):
+        folder = fit_and_die(graph, tmp_path, n_saves)
     lost = [path for path in folder.rglob("*.npy") if synced.get(path) != path.stat().st_ino]
     assert lost
     for path in lost:
@@ -115,35 +112,37 @@ def test_after_a_power_failure_training_goes_on_from_what_was_synced(
     assert begins == (["the first round"] if n_saves == 60 else ["the beginning of round 3"])
 
 
-def test_files_that_are_damaged_again_and_again_end_the_training(graph, tmp_path, monkeypatch):
-    def damage(self, name):
-        raise DamagedFileError(self.folder, name, "was altered")
+def test_files_that_are_damaged_again_and_again_end_the_training(tmp_path):
+    attempts = []
 
-    monkeypatch.setattr(ArrayFolder, "load", damage)
-    with pytest.raises(DamagedFileError, match="file seed was altered"):
-        HEAT(**OPTIONS, scratch=tmp_path).fit(graph)
+    def damage():
+        attempts.append(True)
+        raise DamagedFileError(tmp_path, "seed", "was altered")
+
+    with (
+        TrainingFolder(tmp_path, "x") as folder,
+        pytest.raises(DamagedFileError, match="file seed was altered"),
+    ):
+        folder.recovering(damage)
+    assert len(attempts) == 1 + len(folder.damages) == 6
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_training_goes_on_from_any_moment_with_the_same_bits(graph, in_memory, tmp_path, seed, monkeypatch):
-    moments, save, before = random.Random(seed), ArrayFolder.save, seed % 2
-    left, attempts = 0, 0
+def test_a_training_goes_on_from_any_moment_with_the_same_bits(graph, in_memory, tmp_path, seed):
+    moments, left, attempts = random.Random(seed), 0, 0
 
-    def save_or_die(self, name, array):
+    def die(path, *mode):
         nonlocal left
-        left -= 1
-        if left < 0 and before:
-            raise Killed
-        save(self, name, array)
+        left -= path.suffix == ".npy" if not mode else path.name.startswith(".")  # files that are new
         if left < 0:
             raise Killed
 
-    monkeypatch.setattr(ArrayFolder, "save", save_or_die)
     while True:
         left, attempts = moments.randrange(20, 150), attempts + 1
         model = HEAT(**OPTIONS, n_threads=1 + attempts % 2, scratch=tmp_path)
         try:
-            model.fit(graph)
+            with before_each("open" if seed % 2 else "os.rename", die):
+                model.fit(graph)
         except Killed:
             continue
         break
@@ -185,13 +184,11 @@ def test_a_process_that_is_killed_leaves_what_another_goes_on_from_with_its_seed
     assert_same(model, HEAT(**{**OPTIONS, "random_state": model.seed_}).fit(graph))
 
 
-def test_a_training_that_diverges_begins_anew_with_the_same_bits_as_in_memory(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHEST", 1.0)
-    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.5)
-    rate = {**OPTIONS, "learning_rate": 0.1}
-    model = HEAT(**rate).fit(graph)
+def test_a_training_that_diverges_begins_anew_with_the_same_bits_as_in_memory(tmp_path):
+    rate = {**DIVERGING, "learning_rate": 100.0}
+    model = HEAT(**rate).fit(star())
     assert model.training_["learning_rate_halved"] > 0
-    assert_same(HEAT(**rate, scratch=tmp_path).fit(graph), model)
+    assert_same(HEAT(**rate, scratch=tmp_path).fit(star()), model)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -202,11 +199,11 @@ def test_a_time_limit_holds_over_files_too(graph, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_graph_or_parameter_has_another_folder(graph, tmp_path, monkeypatch):
-    def die(self, number, results):
-        raise Killed
+def test_another_graph_or_parameter_has_another_folder(graph, tmp_path):
+    def die(stage, done, total):
+        if stage == "train" and done:
+            raise Killed
 
-    monkeypatch.setattr("heat_neo4j.embedding.buckets._Training._follow", die)
     for other, options in (
         (graph, {}),
         (graph, {"sigma": 0.9}),
@@ -214,39 +211,38 @@ def test_another_graph_or_parameter_has_another_folder(graph, tmp_path, monkeypa
         (graph, {"n_threads": 1}),
     ):
         with pytest.raises(Killed):
-            HEAT(**OPTIONS, **options, scratch=tmp_path).fit(other)
+            HEAT(**OPTIONS, **options, scratch=tmp_path).fit(other, on_progress=die)
     assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 3
 
 
-def test_files_are_for_their_owner_alone_and_one_process_uses_them_at_a_time(graph, tmp_path, monkeypatch):
+def test_files_are_for_their_owner_alone_and_one_process_uses_them_at_a_time(graph, tmp_path):
     seen = []
 
-    def look(self, number, results):
+    def look(stage, done, total):
+        if stage != "train" or not done:
+            return
         folder = next(path for path in tmp_path.iterdir() if path.is_dir())
         seen.extend(path.stat().st_mode & 0o777 for path in folder.rglob("*.npy"))
         with pytest.raises(ConfigError, match="another process trains on the same graph"):
             HEAT(**OPTIONS, scratch=tmp_path).fit(graph)
         raise Killed
 
-    monkeypatch.setattr("heat_neo4j.embedding.buckets._Training._follow", look)
     with pytest.raises(Killed):
-        HEAT(**OPTIONS, scratch=tmp_path).fit(graph)
+        HEAT(**OPTIONS, scratch=tmp_path).fit(graph, on_progress=look)
     assert set(seen) == {0o600}
     folder = next(path for path in tmp_path.iterdir() if path.is_dir())
     with FileLock(folder.with_suffix(".lock"), blocking=False):
         pass
 
 
-def test_the_folder_is_made_while_the_lock_is_held(tmp_path, monkeypatch):
+def test_the_folder_is_made_while_the_lock_is_held(tmp_path):
     """A training that ends removes the folder, and then gives the lock to the next one."""
-    acquire = FileLock.acquire
 
-    def acquire_after_another(lock, **options):
-        shutil.rmtree(tmp_path / "heat-x", ignore_errors=True)
-        return acquire(lock, **options)
+    def remove(path, mode):
+        if path.suffix == ".lock":
+            shutil.rmtree(tmp_path / "heat-x", ignore_errors=True)
 
-    monkeypatch.setattr(FileLock, "acquire", acquire_after_another)
-    with TrainingFolder(tmp_path, "x") as folder:
+    with before_each("open", remove), TrainingFolder(tmp_path, "x") as folder:
         assert folder.seed(3) == 3
         assert (tmp_path / "heat-x" / "seed.npy").exists()
 
@@ -267,10 +263,10 @@ def test_a_small_graph_is_trained_by_batches_without_files(graph, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_full_disk_is_said(graph, tmp_path, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr("heat_neo4j._utils.array_store.np.save", full)
-    with TrainingFolder(tmp_path, "x") as folder, pytest.raises(ConfigError, match="No space left on device"):
-        folder.store.save("any", np.zeros(3))
+def test_a_full_disk_is_said(tmp_path):
+    with (
+        TrainingFolder(tmp_path, "x") as folder,
+        full_disk(64),
+        pytest.raises(ConfigError, match="cannot be written: File too large"),
+    ):
+        folder.store.save("any", np.zeros(300))

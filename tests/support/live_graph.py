@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import neo4j
 import numpy as np
-import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
 from scipy.special import expit
 
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish import publication
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
@@ -25,6 +25,9 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
+_DEFAULTS = Limits()
+IMPATIENT = Limits(grace_seconds=0.0)
+"""For publications while a transaction of a reader is open, which they would wait for."""
 Cypher = Callable[..., list[dict[str, Any]]]
 
 
@@ -43,10 +46,24 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
 
 
 @contextmanager
+def open_store(
+    server: Any, *, limits: Limits = _DEFAULTS, kind: type[Connection] = Connection, uri: str | None = None
+) -> Iterator[Neo4jStore]:
+    """Give a store over a connection of another kind, or with other limits."""
+    auth = (server.user, server.password)
+    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store:
+        plain, uri = store.connection, uri or server.uri
+        store.connection = kind.open(uri, auth=auth, database=server.database, limits=limits)
+        plain.close()
+        yield store
+
+
+@contextmanager
 def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> Iterator[list[bool]]:
     """Act once, before the first statement of the store that holds `words`; the list tells whether it did.
 
-    The statement's transaction is open by then, so who publishes meanwhile does not wait for readers.
+    The statement's transaction is open by then, so the store does not wait for readers until the end; other
+    stores that publish in `act` need `IMPATIENT` limits.
     """
     acted: list[bool] = []
 
@@ -55,10 +72,11 @@ def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> It
             acted.append(True)
             act()
 
+    plain = store.connection.limits
     store.tracer(trace)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publication, "GRACE_SECONDS", 0.0)
-        yield acted
+    store.connection.limits = replace(plain, grace_seconds=0.0)
+    yield acted
+    store.connection.limits = plain
     store.tracer(None)
 
 
@@ -67,23 +85,24 @@ def expire_lease(cypher: Cypher, model: str) -> None:
     cypher("MATCH (m:HeatModel {name: $m}) SET m.leaseUntil = datetime() - duration('PT1S')", m=model)
 
 
-def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:
-    """From now on every commit succeeds without an answer when it is tried first; return which were."""
-    heard: set[tuple[Any, str]] = set()
+class LossyConnection(Connection):
+    """Every commit succeeds without an answer when it is tried first."""
 
-    def lossy(plain: Callable[..., Any]) -> Callable[..., Any]:
-        def run(self: Connection, work: Any, *arguments: Any, doing: str = "writing", **options: Any) -> Any:
-            result = plain(self, work, *arguments, doing=doing, **options)
-            if (work, doing) not in heard:
-                heard.add((work, doing))
-                raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.lost: set[tuple[Any, str]] = set()
+
+    def write_transaction(self, work: Any, *, doing: str = "writing", **options: Any) -> Any:
+        return self._lose((work, doing), super().write_transaction(work, doing=doing, **options))
+
+    def run_batches(self, statement: str, parameters: Any, *, doing: str = "writing") -> Any:
+        return self._lose((statement, doing), super().run_batches(statement, parameters, doing=doing))
+
+    def _lose(self, commit: tuple[Any, str], result: Any) -> Any:
+        if commit in self.lost:
             return result
-
-        return run
-
-    for name in ("write_transaction", "run_batches"):
-        monkeypatch.setattr(Connection, name, lossy(getattr(Connection, name)))
-    return heard
+        self.lost.add(commit)
+        raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
 
 
 def make_ring(cypher: Cypher, label: str, n: int) -> None:

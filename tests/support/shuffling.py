@@ -10,12 +10,15 @@ import neo4j
 from heat_neo4j.database.connection import Transaction
 
 # Lists of one record that belong together, item by item.
-ALIGNED = (("numbers", "degrees"), ("sources", "targets", "weights", "seconds", "others", "factors"))
+_ALIGNED = (("numbers", "degrees"), ("sources", "targets", "weights", "seconds", "others", "factors"))
 
 
-class ShufflingTransaction(Transaction):
-    """Set `draw` on a subclass, and put that in the place of `Transaction`."""
+def shuffling_transaction(seed: int) -> type[Transaction]:
+    """Return a class for `Connection.transaction` whose answers come in an order drawn by `seed`."""
+    return type("Shuffling", (_Shuffling,), {"draw": random.Random(seed)})
 
+
+class _Shuffling(Transaction):
     draw: random.Random
 
     def run(self, statement, parameters=None) -> neo4j.EagerResult:
@@ -31,7 +34,7 @@ class ShufflingTransaction(Transaction):
         return rows
 
     def _shuffled_within(self, row):
-        for keys in ALIGNED:
+        for keys in _ALIGNED:
             if keys[0] in row:
                 places = self._places(row[keys[0]])
                 row |= {key: [row[key][i] for i in places] for key in keys if key in row}

@@ -1,11 +1,21 @@
 """A training by buckets that takes a moment, and what makes another the same."""
 
+import networkx as nx
 import numpy as np
 from scipy import sparse
 
 from heat_neo4j import Graph
 
 OPTIONS = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_parts": 4, "random_state": 4}
+
+
+DIVERGING = {"n_components": 3, "walks_per_node": 40, "walk_length": 10, "n_parts": 4, "random_state": 4}
+"""For `star`, with a learning rate of 100."""
+
+
+def star():
+    """The leaves of a hub push each other away: training diverges where the steps are large."""
+    return nx.star_graph(300)
 
 
 def make_graph(seed=0):

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from heat_neo4j._utils import scratch as scratch_module
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
 from heat_neo4j.errors import ConfigError
+from tests.support.full_disk import full_disk
 
 PAIR = np.dtype([("a", np.int32), ("b", np.float64)])
 
@@ -58,12 +58,8 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system cannot set space aside")
-def test_a_full_disk_is_an_error_before_a_page_is_written(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(scratch_module.os, "posix_fallocate", full)
-    with pytest.raises(ConfigError, match="No space left"):
+def test_a_full_disk_is_an_error_before_a_page_is_written(tmp_path):
+    with full_disk(16), pytest.raises(ConfigError, match="File too large"):
         Scratch(tmp_path).zeros((9,))
 
 

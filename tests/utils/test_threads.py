@@ -210,11 +210,10 @@ def test_one_thread_has_no_choice():
     assert set(counts_of(1, lambda count, call: 1.0, 100)) == {1}
 
 
-def test_the_number_of_threads_is_checked(monkeypatch):
-    monkeypatch.setattr("heat_neo4j._utils.threads.available_processors", lambda: (6, "a test"))
+def test_the_number_of_threads_is_checked(eight_processors):
     assert resolve_threads(3) == 3
-    assert resolve_threads(None) == 6
-    assert resolve_threads(7) == 6
+    assert resolve_threads(None) == 8
+    assert resolve_threads(9) == 8
     with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
         resolve_threads(0)
     with pytest.raises(TypeError, match="n_threads must be an integer"):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from heat_neo4j.database.connection import PATIENCE_SECONDS
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.server_errors import server_limit
 from heat_neo4j.errors import HeatError
 
@@ -37,7 +37,7 @@ class BatchSize:
         self,
         rows: int,
         *,
-        seconds: float = PATIENCE_SECONDS,
+        seconds: float = Limits.patience_seconds,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -15,6 +15,7 @@ from neo4j import exceptions as driver_errors
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from heat_neo4j._utils.version import __version__
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.out_of_range import readable
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, server_limit, translated
 from heat_neo4j.database.statements import load_statement
@@ -38,16 +39,9 @@ Record = neo4j.Record
 Parameters = Mapping[str, Any]
 Tracer = Callable[[str, Parameters], None]
 
-CONNECT_SECONDS = 15.0
-"""How long one attempt to connect may take, with all that is said before the first statement."""
-PATIENCE_SECONDS = 120.0
-"""How long a piece of work is repeated, from its first failure or the moment at which the server was lost."""
-
 _ATTEMPTS = 4
 _TIMED_OUT_ATTEMPTS = 3
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
-_LOG_SECONDS = 10.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
 # Names that the database has not met are normal on a first run, or reported by us with a suggestion.
 # Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
 _QUIET_OPTION = (
@@ -55,6 +49,7 @@ _QUIET_OPTION = (
     if neo4j.__version__.startswith("5.")
     else "notifications_disabled_classifications"
 )
+_DEFAULTS = Limits()
 _log = logging.getLogger(__name__)
 
 
@@ -68,12 +63,12 @@ class Patience:
     def __init__(
         self,
         address: str,
-        seconds: float,
+        limits: Limits = _DEFAULTS,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._address, self._seconds = address, seconds
+        self._address, self._limits = address, limits
         self._clock, self._sleep = clock, sleep
         self._lost_since: float | None = None
         self._changed = threading.Condition()
@@ -87,7 +82,7 @@ class Patience:
         The caller makes `divisible` work smaller where it reached a limit of the server, so it is not
         repeated as it is.
         """
-        pause, failures = _FIRST_PAUSE, 0
+        pause, failures = self._limits.first_pause, 0
         failing_since: float | None = None
         with self.watched(doing):
             while True:
@@ -103,22 +98,22 @@ class Patience:
                         failing_since = began if _is_silence(error) else now
                     lost_since = self._lost_since
                     since = failing_since if lost_since is None else min(failing_since, lost_since)
-                    if now - since >= self._seconds or server_limit(error) is None:
+                    if now - since >= self._limits.patience_seconds or server_limit(error) is None:
                         self._lost_since = since
-                    if now - since >= self._seconds:
+                    if now - since >= self._limits.patience_seconds:
                         raise
                     self._sleep(pause * random.uniform(0.8, 1.2))
-                    pause = min(2.0 * pause, _LONGEST_PAUSE)
+                    pause = min(2.0 * pause, self._limits.longest_pause)
                 else:
                     self._lost_since = None
                     return result
 
     @contextmanager
     def watched(self, doing: str) -> Iterator[None]:
-        """Log every ten seconds that the block has not ended."""
+        """Log now and again that the block has not ended."""
         block, began = object(), time.monotonic()
         with self._changed:
-            self._watched[block] = _Watched(doing, began, began + _LOG_SECONDS)
+            self._watched[block] = _Watched(doing, began, began + self._limits.log_seconds)
             # One thread for all: to start one for each block can take longer than a short statement.
             if self._watcher is None and not self._closed:
                 self._watcher = threading.Thread(target=self._watch, name="heat waiting", daemon=True)
@@ -144,7 +139,7 @@ class Patience:
                 now = time.monotonic()
                 late = [block for block in self._watched.values() if block.due <= now]
                 for block in late:
-                    block.due += _LOG_SECONDS
+                    block.due += self._limits.log_seconds
                 next_due = min((block.due for block in self._watched.values()), default=None)
                 if next_due is None or self._closed:
                     self._watcher = None
@@ -237,19 +232,24 @@ class Connection:
         *,
         address: str = "the driver's address",
         owns_driver: bool = False,
+        limits: Limits = _DEFAULTS,
     ) -> None:
         self._driver = driver
         self._database = database
         self.address = address
         self._owns_driver = owns_driver
         self.tracer: Tracer | None = None
+        self.transaction = Transaction  # the class by which statements are sent
         self.trust = Trust()
+        self.limits = limits
         # If the caller supplied the driver, its own retry policy applies; it has none for batches.
-        self._patience = Patience(address, PATIENCE_SECONDS if owns_driver else 0.0)
-        self._batch_patience = self._patience if owns_driver else Patience(address, PATIENCE_SECONDS)
+        self._batch_patience = Patience(address, limits)
+        self._patience = (
+            self._batch_patience if owns_driver else Patience(address, replace(limits, patience_seconds=0.0))
+        )
 
     @classmethod
-    def open(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
+    def open(cls, uri: str, *, auth: Auth, database: str | None = None, limits: Limits = _DEFAULTS) -> Self:
         """Open a driver on `uri` and see that the server and the database answer."""
         _keep_secrets(auth)
         address = checked_address(uri)
@@ -257,12 +257,12 @@ class Connection:
             uri,
             auth=auth,
             user_agent=f"heat_neo4j/{__version__}",
-            connection_timeout=CONNECT_SECONDS,
+            connection_timeout=limits.connect_seconds,
             # With the handshake: a server may accept a connection and then say nothing.
-            connection_acquisition_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=limits.connect_seconds,
             max_transaction_retry_time=0.0,  # `Patience` repeats
         )
-        connection = cls(driver, database, address=address, owns_driver=True)
+        connection = cls(driver, database, address=address, owns_driver=True, limits=limits)
         try:
             with translated(address, "connecting", database), connection._patience.watched("connecting"):
                 driver.verify_connectivity()
@@ -371,7 +371,7 @@ class Connection:
             return session.run(neo4j.Query(text, metadata=_metadata(doing)), values)
 
         with self._driver_session(access, self.server.database) as session:
-            return Transaction(send, self.tracer).run(statement, parameters).records
+            return self.transaction(send, self.tracer).run(statement, parameters).records
 
     def _transact(
         self,
@@ -384,7 +384,7 @@ class Connection:
         @neo4j.unit_of_work(metadata=_metadata(doing))
         def run(inner: neo4j.ManagedTransaction) -> T:
             try:
-                return work(Transaction(inner.run, self.tracer))
+                return work(self.transaction(inner.run, self.tracer))
             except Neo4jError as error:
                 if server_limit(error) is None:
                     raise
@@ -454,7 +454,7 @@ def write(
     was matched had been deleted by another transaction before it could be locked. A WriteRefused if the user
     may not write, or the database is read-only. For `divisible` see `Patience.repeated`.
     """
-    return _repeated(lambda: connection.write_transaction(work, doing=doing, divisible=divisible))
+    return _repeated(connection, lambda: connection.write_transaction(work, doing=doing, divisible=divisible))
 
 
 def write_batches(
@@ -465,10 +465,10 @@ def write_batches(
     It is repeated as `write` repeats its work, so a repetition must go on with what the tries before have
     left.
     """
-    return _repeated(lambda: connection.run_batches(statement, parameters, doing=doing))
+    return _repeated(connection, lambda: connection.run_batches(statement, parameters, doing=doing))
 
 
-def _repeated(once: Callable[[], T]) -> T:
+def _repeated(connection: Connection, once: Callable[[], T]) -> T:
     failing_since: float | None = None
     for attempt in range(1, _ATTEMPTS + 1):
         try:
@@ -479,7 +479,7 @@ def _repeated(once: Callable[[], T]) -> T:
                 raise WriteRefused(f"{error}; {advice}") from error.__cause__
             now = time.monotonic()
             failing_since = now if failing_since is None else failing_since
-            is_over = attempt == _ATTEMPTS or now - failing_since >= PATIENCE_SECONDS
+            is_over = attempt == _ATTEMPTS or now - failing_since >= connection.limits.patience_seconds
             if is_over or not _is_repeatable(error):
                 raise
     raise AssertionError("unreachable")

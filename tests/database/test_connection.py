@@ -3,10 +3,10 @@ from __future__ import annotations
 import os
 import threading
 
-import neo4j
 import pytest
 from neo4j import exceptions as driver_errors
 
+from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.server_errors import is_deleted_meanwhile, one_line, translated
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
@@ -129,15 +129,17 @@ def test_what_the_server_says_becomes_one_short_line():
 
 
 @pytest.mark.live
-def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(store, monkeypatch):
-    plain, lost, sent = neo4j.Session.run, [driver_errors.ServiceUnavailable("gone")], []
+def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(store):
+    lost, sent = [driver_errors.ServiceUnavailable("gone")], []
 
-    def run(session, *arguments, **options):
-        if lost:
-            raise lost.pop()
-        return plain(session, *arguments, **options)
+    class Losing(Transaction):
+        def run(self, statement, parameters=None):
+            answer = super().run(statement, parameters)
+            if lost:
+                raise lost.pop()
+            return answer
 
-    monkeypatch.setattr(neo4j.Session, "run", run)
+    store.connection.transaction = Losing
     store.tracer(lambda statement, _: sent.append(statement))
     assert store.query("published") is not None
     assert len(sent) == 2

@@ -8,11 +8,12 @@ from scipy import sparse
 
 from heat_neo4j.database.out_of_range import OutOfRange
 from heat_neo4j.database.read.published import read_links
+from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 
 SOUND = {"rank": 1, "type": "CITES", "distance": 1.5, "probability": 0.5}
-VERSION = {"number": 1, "linkRun": "r", "linkType": "HEAT_PREDICTED"}
+VERSION = {"number": 1, "linkRun": "20260801T060000Z-5f3a9c1e7b24", "linkType": "HEAT_PREDICTED"}
 
 
 class Stored:
@@ -21,22 +22,19 @@ class Stored:
     def __init__(self, link):
         self._link = link
 
-    def read(self, statement, parameters, **_):
+    def read(self, statement, parameters=None, **_):
+        if statement == load_statement("read/models"):
+            return [{"model": {"name": "papers"}, "version": VERSION}]
         return [([0, 1], [self._link["rank"]], [0], ["4:x:1"],
                  *([self._link[name]] for name in ("type", "distance", "probability")))]  # fmt: skip
 
 
-@pytest.fixture
-def links_of(monkeypatch):
-    def read(link):
-        monkeypatch.setattr("heat_neo4j.database.read.published.read_version", lambda *_: VERSION)
-        adjacency = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-        return read_links(Stored(link), Graph(adjacency, node_ids=["4:x:0", "4:x:1"]), "papers")
-
-    return read
+def links_of(link):
+    adjacency = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    return read_links(Stored(link), Graph(adjacency, node_ids=["4:x:0", "4:x:1"]), "papers")
 
 
-def test_sound_links_are_read(links_of):
+def test_sound_links_are_read():
     assert len(links_of(SOUND)) == len(links_of(SOUND | {"probability": None})) == 1
 
 
@@ -49,6 +47,6 @@ def test_sound_links_are_read(links_of):
         {"probability": "x"}, {"probability": math.nan}, {"probability": 2.0}, {"probability": True},
     ],
 )  # fmt: skip
-def test_a_changed_link_is_an_error_of_the_database(links_of, changed):
+def test_a_changed_link_is_an_error_of_the_database(changed):
     with pytest.raises(ProjectionError, match="'papers' hold values that no run writes: `heat links`"):
         links_of(SOUND | changed)

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from heat_neo4j.database.read import element_ids
 from heat_neo4j.database.read.element_ids import ElementIds
 
 NUMBERS = [7, 0, 12, 10**15, 3]
+MANY = np.arange(25_000)  # more than are made at a time
 IDS = ElementIds("4:59cf:", np.array(NUMBERS))
 TEXTS = [f"4:59cf:{number}" for number in NUMBERS]
 
 
-def test_it_is_the_sequence_of_texts(monkeypatch):
-    monkeypatch.setattr(element_ids, "_AT_ONCE", 2)
+def test_it_is_the_sequence_of_texts():
     assert list(IDS) == TEXTS
+    assert list(ElementIds("4:59cf:", MANY)) == [f"4:59cf:{number}" for number in MANY]
     assert len(IDS) == 5
     assert [IDS[place] for place in (0, 4, -1)] == [TEXTS[place] for place in (0, 4, -1)]
     assert list(IDS[1:4]) == TEXTS[1:4]

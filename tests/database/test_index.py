@@ -11,23 +11,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from heat_neo4j._utils.validation import MOST_COMPONENTS
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.index import nearest, vector_indexes
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish import publication, published_index, removal
 from heat_neo4j.database.query_files import load_query
+from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.geometry.hyperboloid import to_poincare
 from heat_neo4j.graph import Provenance
 from tests.support.live_graph import (
+    IMPATIENT,
+    LossyConnection,
     apart_from_versions,
     before_first,
     expire_lease,
-    lose_first_answers,
     make_ring,
     nearest_keys,
     open_cypher,
+    open_store,
     published_node,
     random_links,
     random_points,
@@ -104,10 +107,10 @@ def expect_index(row, label, dimension, over=EMBEDDING):
     assert set(kept) <= {False, "NONE"}
 
 
-def expect_core(core, points, graph):
+def expect_core(core, points, graph, most=Limits.core):
     """Check that readers are told of the most general nodes in their order."""
     order = sorted(range(N), key=lambda i: (points[i, -1], graph.node_ids[i]))
-    assert core == [graph.node_ids[i] for i in order[: publication.CORE_SIZE]]
+    assert core == [graph.node_ids[i] for i in order[:most]]
 
 
 def expect_found(cypher, points, keys=None):
@@ -157,12 +160,12 @@ def test_an_embedding_brings_an_index_that_readers_are_told_of(store, cypher, gr
 
 
 @pytest.mark.slow
-def test_readers_are_told_of_so_many_of_the_most_general_nodes(store, cypher, graph, monkeypatch):
-    monkeypatch.setattr(publication, "CORE_SIZE", 7)
+def test_readers_are_told_of_so_many_of_the_most_general_nodes(store, cypher, graph):
+    store.connection.limits = Limits(core=7)
     points = random_points(N, 2)
     points[:4] = points[0]
     store.write_embedding(graph, points, names=NAMES)
-    expect_core(model_node(cypher)["core"], points, graph)
+    expect_core(model_node(cypher)["core"], points, graph, 7)
 
 
 @pytest.mark.slow
@@ -296,11 +299,11 @@ def test_nodes_without_a_label_are_published_without_index(store, cypher, graph,
 
 
 @pytest.mark.slow
-def test_too_many_dimensions_are_published_without_index(store, cypher, graph, caplog, monkeypatch):
-    monkeypatch.setattr(vector_indexes, "MOST_COMPONENTS", 2)
+def test_too_many_dimensions_are_published_without_index(store, cypher, graph, caplog):
+    points = random_points(N, 1, d=MOST_COMPONENTS + 1)
     with caplog.at_level(logging.WARNING, logger="heat_neo4j"):
-        assert store.write_embedding(graph, random_points(N, 1), names=NAMES).indexes == ()
-    assert "an index takes at most 2 dimensions, got 3" in caplog.text
+        assert store.write_embedding(graph, points, names=NAMES).indexes == ()
+    assert "an index takes at most 4096 dimensions, got 4097" in caplog.text
 
 
 # --- readers meanwhile -------------------------------------------------------------------------------------
@@ -409,31 +412,32 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("heard", [slow("late"), "as a refusal", slow("in time")])
-def test_an_answer_that_a_later_version_may_have_overtaken_is_void(store, graph, monkeypatch, heard):
+def test_an_answer_that_a_later_version_may_have_overtaken_is_void(server, store, graph, heard):
     """It is published before the answer is heard, which is whole if that took no longer than writers wait."""
     versions = [random_points(N, 1), random_points(N, 4, d=5)]
     answers = [nearest_keys(points, 0)[:5] for points in versions]
     store.write_embedding(graph, versions[0], names=NAMES)
-    plain, later = Connection.read, versions[1:]
-    monkeypatch.setattr(nearest, "_WAITED_FOR", 0.0 if heard == "late" else 600.0)
+    later = versions[1:]
 
-    def read(self, statement, *arguments, **options):
-        records = plain(self, statement, *arguments, **options)
-        if "queryNodes" in statement and later:
-            store.write_embedding(graph, later.pop(), names=NAMES)
-            if heard == "as a refusal":
-                raise ProjectionError("the index has a configured dimensionality of 5")
-        return records
+    class Overtaken(Connection):
+        def read(self, statement, *arguments, **options):
+            records = super().read(statement, *arguments, **options)
+            if "queryNodes" in statement and later:
+                store.write_embedding(graph, later.pop(), names=NAMES)
+                if heard == "as a refusal":
+                    raise ProjectionError("the index has a configured dimensionality of 5")
+            return records
 
-    monkeypatch.setattr(Connection, "read", read)
-    near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
+    limits = Limits(version_seconds=0.0 if heard == "late" else 600.0)
+    with open_store(server, kind=Overtaken, limits=limits) as reader:
+        near = reader.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
     assert answers[0] != answers[1]
     assert [each.properties["key"] for each in near.nodes] == answers[heard != "in time"]
 
 
 @pytest.mark.slow
-def test_versions_that_never_rest_are_told(server, store, graph, monkeypatch):
-    monkeypatch.setattr(publication, "GRACE_SECONDS", 0.0)  # the reader's transaction is open meanwhile
+def test_versions_that_never_rest_are_told(server, store, graph):
+    store.connection.limits = IMPATIENT
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     auth = (server.user, server.password)
 
@@ -677,22 +681,34 @@ def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, ha
     expect_found(cypher, points)
 
 
+def failing_index(is_failed, failure):
+    """Return a connection by which some vector indexes have failed."""
+
+    class Failing(Connection):
+        def read(self, statement, *arguments, **options):
+            records = super().read(statement, *arguments, **options)
+            if statement != load_statement("read/indexes"):
+                return records
+            failed = {"state": "FAILED", "failure": failure}
+            return [{**record, **(failed if is_failed(record) else {})} for record in map(dict, records)]
+
+    return Failing
+
+
 @pytest.mark.slow
-def test_an_index_that_failed_is_told_and_made_anew(store, cypher, graph, monkeypatch):
+def test_an_index_that_failed_is_told_and_made_anew(server, store, cypher, graph):
     """No server was brought to fail one; so one that stands is told as failed."""
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     (old,) = cypher("SHOW INDEXES YIELD id, name WHERE name = $name RETURN id", name=INDEX)[0].values()
-    plain = vector_indexes._described
 
-    def failed(record):
-        index = plain(record)
+    def is_failed(index):
         (now,) = cypher("SHOW INDEXES YIELD id, name WHERE name = $name RETURN id", name=INDEX)[0].values()
-        return replace(index, state="FAILED", failure="disk full") if now == old else index
+        return index["name"] == INDEX and now == old
 
-    monkeypatch.setattr(vector_indexes, "_described", failed)
-    (problem,) = store.index_status(NAMES.model).problems
-    assert problem == f"index {INDEX!r} is not as it must be: `heat index create` makes it anew"
-    assert store.create_index(NAMES.model).problems == ()
+    with open_store(server, kind=failing_index(is_failed, "disk full")) as failing:
+        (problem,) = failing.index_status(NAMES.model).problems
+        assert problem == f"index {INDEX!r} is not as it must be: `heat index create` makes it anew"
+        assert failing.create_index(NAMES.model).problems == ()
     (new,) = cypher("SHOW INDEXES YIELD id, name WHERE name = $name RETURN id", name=INDEX)[0].values()
     assert new != old
 
@@ -709,18 +725,11 @@ def test_an_index_that_failed_is_told_and_made_anew(store, cypher, graph, monkey
         ),
     ],
 )
-def test_an_index_that_fails_while_it_is_built_ends_the_run(store, cypher, graph, monkeypatch, name, message):
+def test_an_index_that_fails_while_it_is_built_ends_the_run(server, store, cypher, graph, name, message):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    plain = vector_indexes._described
-
-    def failed(record):
-        index = plain(record)
-        return replace(index, state="FAILED", failure="the disk is full") if index.name == name else index
-
-    monkeypatch.setattr(vector_indexes, "_described", failed)
-    with pytest.raises(WriteFailed, match=message):
-        store.write_embedding(graph, random_points(N, 2, d=4), names=NAMES)
-    monkeypatch.undo()
+    kind = failing_index(lambda index: index["name"] == name, "the disk is full")
+    with open_store(server, kind=kind) as failing, pytest.raises(WriteFailed, match=message):
+        failing.write_embedding(graph, random_points(N, 2, d=4), names=NAMES)
     seen = random_points(N, 1) if name == STAGED else random_points(N, 2, d=4)
     near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
     assert near.fetch is not None
@@ -752,9 +761,8 @@ def test_an_index_takes_published_coordinates(store, graph):
 def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store, cypher, graph, words):
     store.write_embedding(graph, random_points(N, 3), names=NAMES)
     later = random_points(N, 2, d=4)
-    auth = (server.user, server.password)
     with (
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second,
+        open_store(server, limits=IMPATIENT) as second,
         store.start_run(graph, names=NAMES) as earlier,
     ):
         earlier.write_embedding(random_points(N, 1))
@@ -780,24 +788,22 @@ def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("action", [slow("clear"), "drop"])
-def test_who_is_overtaken_before_it_drops_an_index_drops_none(
-    server, store, cypher, graph, monkeypatch, action
-):
+def test_who_is_overtaken_before_it_drops_an_index_drops_none(server, store, cypher, graph, action):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     later = random_points(N, 2)
-    auth = (server.user, server.password)
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second:
+    with open_store(server, limits=IMPATIENT) as second:
 
-        def overtake(connection):
+        def overtake():
             expire_lease(cypher, NAMES.model)
             second.write_embedding(graph, later, names=NAMES, overwrite=True)
 
-        module = removal if action == "clear" else published_index
         act = store.clear if action == "clear" else store.drop_index
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "await_readers", overtake)
-            with pytest.raises(LeaseHeld, match="was taken over"):
-                act(model=NAMES.model)
+        with (
+            before_first(store, "SHOW TRANSACTIONS", overtake) as acted,
+            pytest.raises(LeaseHeld, match="was taken over"),
+        ):
+            act(model=NAMES.model)
+        assert acted
     assert INDEX in of_ours(cypher)
     expect_found(cypher, later)
 
@@ -820,18 +826,19 @@ def test_while_an_index_is_made_no_version_is_published(server, store, cypher, g
 
 
 @pytest.mark.slow
-def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cypher, graph, monkeypatch):
+def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(server, store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    heard = lose_first_answers(monkeypatch)
     points = random_points(N, 2, d=4)
-    record = store.write_embedding(graph, points, names=NAMES)
-    assert {"making an index", "dropping an index", "publishing"} <= {doing for _, doing in heard}
-    assert record.indexes == (INDEX,)
-    assert list(of_ours(cypher)) == [INDEX, STAGED]
-    expect_found(cypher, points)
-    assert set(store.drop_index(NAMES.model)) == {INDEX, STAGED}
-    assert of_ours(cypher) == {}
-    assert store.create_index(NAMES.model).problems == ()
+    with open_store(server, kind=LossyConnection) as lossy:
+        record = lossy.write_embedding(graph, points, names=NAMES)
+        done = {doing for _, doing in lossy.connection.lost}
+        assert {"making an index", "dropping an index", "publishing"} <= done
+        assert record.indexes == (INDEX,)
+        assert list(of_ours(cypher)) == [INDEX, STAGED]
+        expect_found(cypher, points)
+        assert set(lossy.drop_index(NAMES.model)) == {INDEX, STAGED}
+        assert of_ours(cypher) == {}
+        assert lossy.create_index(NAMES.model).problems == ()
     expect_found(cypher, points)
 
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from heat_neo4j.database.connection import ServerInfo
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.publish.inspection import OLDEST, ModelState, inspect_server
-from heat_neo4j.database.publish.publication import GRACE_SECONDS, await_readers
+from heat_neo4j.database.publish.publication import await_readers
 from heat_neo4j.database.read.rights import Rights, privileged, sees_all_transactions
-from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.local_server.releases import RELEASES
@@ -27,28 +27,20 @@ class Answering:
             "database_access": [ONLINE],
             "procedures": [{"names": PROCEDURES}],
             "functions": [{"names": ["vector.similarity.euclidean"]}],
+            "bookkeeping": [{"models": [], "runs": []}],
         }
         answers = {f"read/{name}": rows for name, rows in {**usual, **answers}.items()}
         answers["gds/version"] = [{"version": "2.13.9"}]
         self._answers = {load_statement(name): rows for name, rows in answers.items()}
+
+    def run(self, statement, parameters):
+        return SimpleNamespace(records=self._answers[statement])
 
     def read(self, statement, parameters=None, *, doing="reading"):
         rows = self._answers[statement]
         if isinstance(rows, Exception):
             raise rows
         return rows
-
-
-@pytest.fixture(autouse=True)
-def book(request, monkeypatch):
-    """What is published on a server that is not there: a list of models, and of runs."""
-    found = SimpleNamespace(models=[], runs=())
-    if "server" not in request.fixturenames:
-        module = "heat_neo4j.database.publish.inspection"
-        monkeypatch.setattr(
-            f"{module}.read_bookkeeping", lambda connection: Bookkeeping(found.models, found.runs)
-        )
-    return found
 
 
 def test_nothing_is_wrong_with_a_usual_server():
@@ -164,7 +156,7 @@ def test_all_transactions_are_listed_to_whoever_may_see_them_on_one_server(editi
             [["a", "b"], ["b", "later"], ["later"]],
             0.2,
         ),  # those that began later read the new version
-        ("enterprise", [["a"], []], GRACE_SECONDS),  # which does not list those of other users
+        ("enterprise", [["a"], []], Limits.grace_seconds),  # which does not list those of other users
     ],
 )
 def test_a_publication_waits_for_the_readers_before_it_and_no_longer(edition, listed, slept):
@@ -178,7 +170,8 @@ def test_a_publication_waits_for_the_readers_before_it_and_no_longer(edition, li
     def sleep(seconds):
         clock.now += seconds
 
-    connection = SimpleNamespace(server=SimpleNamespace(edition=edition, database="films"), read=read)
+    server = SimpleNamespace(edition=edition, database="films")
+    connection = SimpleNamespace(server=server, read=read, limits=Limits())
     await_readers(connection, clock=lambda: clock.now, sleep=sleep)
     assert clock.now == pytest.approx(slept)
 
@@ -204,35 +197,19 @@ def test_a_server_that_does_not_say_what_the_user_may_is_no_problem():
     assert report.problems == ()
 
 
-def test_models_are_told_with_what_is_wrong_with_them(book, monkeypatch):
-    def run(run_id, **values):
-        return RunRecord(run_id, "m", ("embedding", "links"), **values)
-
-    book.models = [{"name": "m", "run": "a", "linkRun": "b", "indexes": ["m_Film"]}, {"name": "other"}]
-    book.runs = (
-        run("c", status="incomplete", nodes_written=7),
-        run("b", status="complete", links_written=5),
-        run("a", status="complete", nodes_written=9),
-    )
-    gone = SimpleNamespace(problems=("index 'm_Film' is gone: `heat index create` makes it anew",))
-    module = "heat_neo4j.database.publish.inspection"
-    monkeypatch.setattr(f"{module}.index_status", lambda connection, name: gone)
-    report = inspect_server(Answering())
-    assert report.models == (
-        ModelState("m", "a", "b", nodes=9, links=5, indexes=("m_Film",), incomplete=1),
-        ModelState("other", None, None, nodes=0, links=0, indexes=(), incomplete=0),
-    )
-    assert report.problems == gone.problems
-
-
-RUN = "20260801T060000Z-5f3a9c1e7b24"
+RUN, LINKS, BROKEN = (f"2026080{day}T060000Z-5f3a9c1e7b24" for day in (1, 2, 3))
 BOOKKEEPING = """
 CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
   (:HeatVersion {model: 'inspected', number: 1, run: $run, createdBy: 'heat_neo4j', space: $run,
     embeddingProperty: 'heatEmbedding', radiusProperty: 'heatRadius', runProperty: 'heatRun',
-    vectorProperty: 'heatEmbedding', coordinates: 'poincare', dimension: 2}),
+    vectorProperty: 'heatEmbedding', coordinates: 'poincare', dimension: 2,
+    linkRun: $links, linkType: 'HEAT_PREDICTED', indexes: ['gone']}),
   (:HeatRun {model: 'inspected', runId: $run, parts: ['embedding'], stored: ['embedding'], status: 'complete',
     nodesWritten: 30, createdBy: 'heat_neo4j'}),
+  (:HeatRun {model: 'inspected', runId: $links, parts: ['links'], stored: ['links'], status: 'complete',
+    linksWritten: 5, createdBy: 'heat_neo4j'}),
+  (:HeatRun {model: 'inspected', runId: $broken, parts: ['links'], stored: ['links'], status: 'incomplete',
+    linksWritten: 7, createdBy: 'heat_neo4j'}),
   (:HeatModel {name: 'busy', createdBy: 'heat_neo4j', leaseUntil: datetime() + duration('PT1H')})
 """
 
@@ -240,7 +217,7 @@ CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
 @pytest.mark.live
 @pytest.mark.one_release
 def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
-    cypher(BOOKKEEPING, run=RUN)
+    cypher(BOOKKEEPING, run=RUN, links=LINKS, broken=BROKEN)
     try:
         before = snapshot(cypher)
         report = store.doctor()
@@ -250,6 +227,6 @@ def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
             "MATCH (n) WHERE n.model = 'inspected' OR n:HeatModel AND n.name IN ['inspected', 'busy'] "
             "DELETE n"
         )
-    assert report.problems == ()
+    assert report.problems == ("index 'gone' is gone: `heat index create` makes it anew",)
     assert (report.access, report.vector_index) == ("read-write", True)
-    assert ModelState("inspected", RUN, None, 30, 0, (), 0) in report.models
+    assert ModelState("inspected", RUN, LINKS, 30, 5, ("gone",), 1) in report.models

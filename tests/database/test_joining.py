@@ -12,10 +12,11 @@ from scipy import sparse
 
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read import joining, relationships
+from heat_neo4j.database.read import joining
 from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.errors import ConfigError, ProjectionError
 from heat_neo4j.graph import Graph, Relationships, earliest_times
+from tests.support.full_disk import full_disk
 
 N = 9
 KINDS = "ABC"
@@ -34,8 +35,9 @@ FOUND = st.lists(
 ROWS = [np.arange(N), np.array([3, 0, -1, 1, 7, 2, 6, 5, 4])]
 
 
-def joined(found, projection, row_of, scratch):
+def joined(found, projection, row_of, scratch, bucket=joining.ENTRIES):
     table = RelationshipTable(projection, N, str, scratch)
+    table.piece, table.bucket = 1 + bucket // 2, bucket
     for kind in KINDS:
         own = [each for each in found if each[0] == kind]
         for chunk in (own[: len(own) // 3], own[len(own) // 3 :]):
@@ -109,12 +111,9 @@ def test_any_buckets_in_memory_and_in_files_give_the_bytes_of_scipy(
         type_weights=factors,
     )
     one = joined(found, projection, ROWS[rows], IN_MEMORY)
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(joining, "ENTRIES", entries)
-        patch.setattr(relationships, "_PIECE", 1 + entries // 2)
-        with Scratch(folder) as scratch:
-            many = joined(found, projection, ROWS[rows], scratch)
-        assert as_bytes(joined(found, projection, ROWS[rows], IN_MEMORY)) == as_bytes(one)
+    with tempfile.TemporaryDirectory() as folder, Scratch(folder) as scratch:
+        many = joined(found, projection, ROWS[rows], scratch, entries)
+        assert as_bytes(joined(found, projection, ROWS[rows], IN_MEMORY, entries)) == as_bytes(one)
         assert as_bytes(many) == as_bytes(one)
     adjacency, types, times = plain(found, projection, ROWS[rows])
     assert one.adjacency.indptr.tolist() == adjacency.indptr.tolist()
@@ -127,18 +126,13 @@ def test_any_buckets_in_memory_and_in_files_give_the_bytes_of_scipy(
         assert one.edge_times.tobytes() == times.tobytes()
 
 
-def test_no_bucket_is_larger_than_so_many_entries_and_a_row(monkeypatch):
-    monkeypatch.setattr(joining, "ENTRIES", 64)
+def test_no_bucket_is_larger_than_so_many_entries_and_a_row():
     taken = []
-    take = joining.Blocks.take
 
-    def watched(blocks, number):
-        values = take(blocks, number)
-        if "kind" in values.dtype.names:
-            taken.append(values.size)
-        return values
+    def combine(weights, starts):
+        taken.append(weights.size)
+        return np.ones(starts.size)
 
-    monkeypatch.setattr(joining.Blocks, "take", watched)
     n, draw = 500, np.random.default_rng(0)
     ends = draw.integers(0, n, size=(2, 4000))
     ends = ends[:, ends[0] != ends[1]].astype(np.int32)
@@ -146,7 +140,7 @@ def test_no_bucket_is_larger_than_so_many_entries_and_a_row(monkeypatch):
     pieces = np.zeros(ends.shape[1], record)
     pieces["source"], pieces["target"] = ends
     entries = np.bincount(ends.ravel(), minlength=n)
-    joining.join([pieces], record, entries, ["T"], lambda weights, starts: np.ones(starts.size), IN_MEMORY)
+    joining.join([pieces], record, entries, ["T"], combine, IN_MEMORY, 64)
     assert len(taken) > 50
     assert max(taken) <= 64 + entries.max()
 
@@ -159,12 +153,8 @@ def test_weights_beyond_all_numbers_are_refused():
         joined([("A", 0, 1, 1e300, None)], Projection(weight="w", aggregation="max"), ROWS[0], IN_MEMORY)
 
 
-def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
+def test_nothing_is_left_after_a_failure(tmp_path):
     found = [("A", 0, 1, 1.0, None)]
-    monkeypatch.setattr("heat_neo4j._utils.scratch._write", full)
-    with Scratch(tmp_path) as scratch, pytest.raises(ConfigError, match="No space left"):
+    with full_disk(16), Scratch(tmp_path) as scratch, pytest.raises(ConfigError, match="File too large"):
         joined(found, Projection(), ROWS[0], scratch)
     assert list(tmp_path.iterdir()) == []

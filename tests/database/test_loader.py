@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.write import loader
 from heat_neo4j.database.write.loader import LoadNames, make_room
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.inputs.files import read_graph_files
@@ -136,13 +136,12 @@ def test_loading_twice_changes_nothing(store, cypher, label, files):
 
 
 @pytest.mark.parametrize(("rows", "values"), [(3, 1000), (1000, 5), (1, 1)])
-def test_batches_do_not_show_in_the_result(store, cypher, label, files, monkeypatch, rows, values):
+def test_batches_do_not_show_in_the_result(store, cypher, label, files, rows, values):
     generator = np.random.default_rng(3)
     table = generator.random((20, 3)).round(3)
     edges = "".join(f"{a}\t{b}\t{w}\n" for a, b, w in generator.integers(0, 20, (40, 3)))
     features = ",a,b,c\n" + "".join(f"{i},{','.join(map(str, row))}\n" for i, row in enumerate(table))
-    monkeypatch.setattr(loader, "BATCH_ROWS", rows)
-    monkeypatch.setattr(loader, "BATCH_VALUES", values)
+    store.connection.limits = Limits(rows=rows, values_written=values)
     graph = files(edges, features, None)
     told = []
     store.load_graph(graph, LoadNames(label, "TIE"), on_progress=lambda *call: told.append(call))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
@@ -205,8 +206,8 @@ def test_a_certified_answer_lacks_no_nearer_node(store, any_cloud, fetch):
     assert max(rounds) > 1 or fetch > 1 or answer.fetch is None
 
 
-def test_in_the_end_every_node_is_looked_at(store, cloud, monkeypatch):
-    monkeypatch.setattr("heat_neo4j.database.index.nearest._MOST_FETCHED", 8)
+def test_in_the_end_every_node_is_looked_at(store, cloud):
+    store.connection.limits = Limits(candidates=8)
     answer = store.neighbours("n77", model=cloud.model, n_neighbors=50, fetch=3)
     assert (answer.fetch, answer.certified) == (None, True)
     assert [each.distance for each in answer.nodes] == digits(cloud.nearest(77)[:50])

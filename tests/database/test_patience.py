@@ -10,8 +10,8 @@ from neo4j.exceptions import ServiceUnavailable, TransientError
 
 from heat_neo4j.cli.commands.serve import dated
 from heat_neo4j.cli.output import Log, log_lines
-from heat_neo4j.database import connection as connection_module
 from heat_neo4j.database.connection import Connection, Patience
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.errors import ServerUnreachable
 
 HINT = b"\xd0\x1fconnection.recv_timeout_seconds\x01"
@@ -59,20 +59,16 @@ class SilentServer:
             each.close()
 
 
-@pytest.fixture
-def short(monkeypatch):
-    monkeypatch.setattr(connection_module, "PATIENCE_SECONDS", 3.0)
-    monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 1.0)
-    monkeypatch.setattr(connection_module, "_LOG_SECONDS", 0.2)
+SHORT = Limits(patience_seconds=3.0, connect_seconds=1.0, log_seconds=0.2)
 
 
 @pytest.mark.parametrize("until", ["accepting", "shaking hands", "reading"])
-def test_a_server_that_falls_silent_is_given_up_and_the_log_says_that_it_is_waited_for(until, short, capsys):
+def test_a_server_that_falls_silent_is_given_up_and_the_log_says_that_it_is_waited_for(until, capsys):
     server, ended = SilentServer(until), []
 
     def connect():
         try:
-            Connection.open(server.uri, auth=("neo4j", "x"))
+            Connection.open(server.uri, auth=("neo4j", "x"), limits=SHORT)
         except ServerUnreachable as error:
             ended.append(str(error))
 
@@ -94,10 +90,9 @@ def watchers():
     return {each for each in threading.enumerate() if each.name == "heat waiting"}
 
 
-def test_one_thread_watches_short_blocks_and_tells_of_a_long_one(monkeypatch, caplog):
-    monkeypatch.setattr(connection_module, "_LOG_SECONDS", 0.2)
+def test_one_thread_watches_short_blocks_and_tells_of_a_long_one(caplog):
     caplog.set_level(logging.INFO, logger="heat_neo4j")
-    patience, others, own = Patience("there", 1.0), watchers(), set()
+    patience, others, own = Patience("there", SHORT), watchers(), set()
     with patience.watched("reading all"):
         while caplog.text.count("waiting for Neo4j at there: reading all, ") < 2:
             with patience.watched("reading one"):
@@ -117,7 +112,7 @@ class Clock:
         self.now += seconds
 
     def patience(self, seconds=120.0):
-        return Patience("there", seconds, clock=lambda: self.now, sleep=self.pass_by)
+        return Patience("there", Limits(patience_seconds=seconds), clock=lambda: self.now, sleep=self.pass_by)
 
 
 @pytest.fixture
@@ -176,6 +171,6 @@ def test_what_can_be_repeated_is_and_other_errors_are_not(clock):
 
 
 def test_nothing_is_logged_of_what_ends_soon(caplog):
-    with caplog.at_level(logging.INFO), Patience("there", 1.0).watched("reading"):
+    with caplog.at_level(logging.INFO), Patience("there").watched("reading"):
         pass
     assert caplog.records == []

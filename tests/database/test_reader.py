@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from mmap import mmap
 from urllib.parse import urlsplit
@@ -16,17 +17,16 @@ from neo4j import exceptions as driver_errors
 from scipy import sparse
 
 from heat_neo4j.attributes.values import RecipeError
-from heat_neo4j.database import connection
 from heat_neo4j.database.connection import Transaction
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read import nodes, reader
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, ProjectionError
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.live_graph import open_cypher
+from tests.support.live_graph import open_cypher, open_store
 from tests.support.naive_attributes import day_slowly, days_slowly, on_sphere_slowly, texts_slowly
 from tests.support.naive_reader import read_slowly
-from tests.support.shuffling import ShufflingTransaction
+from tests.support.shuffling import shuffling_transaction
 from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
@@ -44,14 +44,13 @@ def cypher(server):
         run(f"MATCH (n:{ANY_NODE}) DETACH DELETE n")
 
 
+SMALL = Limits(nodes=7, relationships=20, values=25, first_nodes=3, numbers=6, first_pause=0.0)
+
+
 @pytest.fixture
-def small_chunks(monkeypatch):
+def small_chunks(store):
     """Read in chunks so small that a little graph takes many."""
-    monkeypatch.setattr(reader, "_NODES_PER_CHUNK", 7)
-    monkeypatch.setattr(reader, "_RELATIONSHIPS_PER_CHUNK", 20)
-    monkeypatch.setattr(reader, "_VALUES_PER_CHUNK", 25)
-    monkeypatch.setattr(reader, "_FIRST_NODES", 3)
-    monkeypatch.setattr(nodes, "_NUMBERS_PER_BLOCK", 6)
+    store.connection.limits = SMALL
 
 
 def make_random(cypher, seed, n=40, m=150, order=None):
@@ -408,28 +407,27 @@ def enrich(cypher):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_chunks")
-def test_the_order_of_the_answers_does_not_matter_to_any_kind(cypher, store, monkeypatch):
+def test_the_order_of_the_answers_does_not_matter_to_any_kind(cypher, store):
     make_random(cypher, 3)
     enrich(cypher)
     plain = store.read_graph(RICH)
     assert plain.n_attributes > 30
     for seed in range(3):
-        draw = random.Random(seed)
-        monkeypatch.setattr(connection, "Transaction", type("_", (ShufflingTransaction,), {"draw": draw}))
+        store.connection.transaction = shuffling_transaction(seed)
         assert bits(store.read_graph(RICH)) == bits(plain)
         again = store.read_graph(RICH, plain.provenance.attribute_recipe)
         assert bits(again)["x"] == bits(plain)["x"]
 
 
 @pytest.mark.slow
-def test_any_kind_inserted_anew_and_read_in_other_chunks_gives_the_same_bits(cypher, store, monkeypatch):
+def test_any_kind_inserted_anew_and_read_in_other_chunks_gives_the_same_bits(cypher, store):
     make_random(cypher, 5)
     enrich(cypher)
     first = bits(store.read_graph(RICH))
     for sizes in ((1, 1, 1, 1), (3, 1000, 10, 2)):
-        for name, size in zip(("NODES", "RELATIONSHIPS", "VALUES"), sizes[:3], strict=True):
-            monkeypatch.setattr(reader, f"_{name}_PER_CHUNK", size)
-        monkeypatch.setattr(reader, "_FIRST_NODES", sizes[3])
+        store.connection.limits = Limits(
+            **dict(zip(("nodes", "relationships", "values", "first_nodes"), sizes, strict=True))
+        )
         assert bits(store.read_graph(RICH)) == first
     cypher(f"MATCH (n:{ANY_NODE}) DETACH DELETE n")
     make_random(cypher, 5, order=1)
@@ -439,39 +437,36 @@ def test_any_kind_inserted_anew_and_read_in_other_chunks_gives_the_same_bits(cyp
 
 @pytest.mark.parametrize("key", [None, "key"])
 @pytest.mark.usefixtures("small_chunks")
-def test_the_order_of_the_answers_does_not_matter(cypher, store, monkeypatch, key):
+def test_the_order_of_the_answers_does_not_matter(cypher, store, key):
     make_random(cypher, 3)
     projection = Projection.from_dict(ALL.to_dict() | {"key": key})
     plain = store.read_graph(projection)
     for seed in range(3):
-        draw = random.Random(seed)
-        monkeypatch.setattr(connection, "Transaction", type("_", (ShufflingTransaction,), {"draw": draw}))
+        store.connection.transaction = shuffling_transaction(seed)
         shuffled = store.read_graph(projection)
         assert bits(shuffled) == bits(plain)
         assert shuffled.node_ids == plain.node_ids
 
 
-def test_chunks_of_any_size_give_the_same_bits(cypher, store, monkeypatch):
+def test_chunks_of_any_size_give_the_same_bits(cypher, store):
     make_random(cypher, 4)
     plain = bits(store.read_graph(ALL))
     for sizes in ((1, 1, 1, 1), (3, 1000, 10, 2), (1000, 5, 1, 1000)):
-        for name, size in zip(("NODES", "RELATIONSHIPS", "VALUES"), sizes[:3], strict=True):
-            monkeypatch.setattr(reader, f"_{name}_PER_CHUNK", size)
-        monkeypatch.setattr(reader, "_FIRST_NODES", sizes[3])
+        store.connection.limits = Limits(
+            **dict(zip(("nodes", "relationships", "values", "first_nodes"), sizes, strict=True))
+        )
         assert bits(store.read_graph(ALL)) == plain
 
 
 @pytest.mark.both_releases
-def test_nodes_found_by_scans_or_by_ids_in_ranges_of_any_size_give_the_same_bits(cypher, store, monkeypatch):
+def test_nodes_found_by_scans_or_by_ids_in_ranges_of_any_size_give_the_same_bits(cypher, store):
     make_random(cypher, 4)
     cypher(f"MATCH (n:{NODE}) WHERE n.key % 3 = 0 DETACH DELETE n")
     projection, statements = Projection.from_dict(ALL.to_dict() | {"key": None}), []
     plain = store.read_graph(projection)
     store.tracer(lambda statement, parameters: statements.append(statement))
     for most, block, scanned in ((0, 50_000, 1), (0, 50_000, 7), (10**9, 1, 1), (10**9, 13, 1)):
-        monkeypatch.setattr(nodes, "_NUMBERS_PER_NODE", most)
-        monkeypatch.setattr(nodes, "_NUMBERS_PER_BLOCK", block)
-        monkeypatch.setattr(nodes, "_NODES_PER_SCAN", scanned)
+        store.connection.limits = Limits(numbers_per_node=most, numbers=block, nodes_per_scan=scanned)
         graph = store.read_graph(projection)
         assert bits(graph) == bits(plain)
         assert graph.node_ids == plain.node_ids
@@ -512,17 +507,14 @@ def root(array):
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("seed", [0, slow(1), slow(2)])
-def test_connections_cut_at_any_moment_lose_nothing_and_repeat_nothing(
-    cypher, store, server, tmp_path, monkeypatch, seed
-):
+def test_connections_cut_at_any_moment_lose_nothing_and_repeat_nothing(cypher, store, server, tmp_path, seed):
     make_random(cypher, 9, n=120, m=600)
     plain = store.read_graph(ALL)
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.05)
     address = urlsplit(server.uri)
     with CuttingProxy(address.hostname, address.port, seed=seed, most=12, octets=6_000) as wire:
         uri = f"bolt://127.0.0.1:{wire.port}"
         statements = []
-        with Neo4jStore.connect(uri, auth=(server.user, server.password), database=server.database) as other:
+        with open_store(server, uri=uri, limits=replace(SMALL, first_pause=0.05)) as other:
             other.tracer(lambda statement, parameters: statements.append((statement, repr(parameters))))
             graph = other.read_graph(ALL, scratch=tmp_path)
         assert wire.cuts >= 6
@@ -661,14 +653,13 @@ class Gone(driver_errors.ClientError):
 
 
 @pytest.mark.parametrize("error", [driver_errors.ServiceUnavailable("a broken wire"), Gone("gone")], ids=repr)
-def test_a_transaction_that_is_repeated_counts_once(cypher, store, small_chunks, monkeypatch, error):
+def test_a_transaction_that_is_repeated_counts_once(cypher, store, server, error):
     make_random(cypher, 7)
     plain = bits(store.read_graph(ALL))
-    monkeypatch.setattr("neo4j._sync.work.session.sleep", lambda _: None)
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.0)
     faulty = {"failed": set(), "error": error}
-    monkeypatch.setattr(connection, "Transaction", type("_", (FailingOnce,), faulty))
-    assert bits(store.read_graph(ALL)) == plain
+    with open_store(server, limits=SMALL) as other:
+        other.connection.transaction = type("_", (FailingOnce,), faulty)
+        assert bits(other.read_graph(ALL)) == plain
     assert len(faulty["failed"]) > 10
 
 

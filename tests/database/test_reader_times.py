@@ -12,13 +12,12 @@ import pytest
 from neo4j.exceptions import ServiceUnavailable
 from scipy import sparse
 
-from heat_neo4j.database import connection
 from heat_neo4j.database.connection import Transaction
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read import reader
 from heat_neo4j.errors import ProjectionError
-from tests.support import shuffling
-from tests.support.live_graph import open_cypher, snapshot
+from tests.support.live_graph import open_cypher, open_store, snapshot
+from tests.support.shuffling import shuffling_transaction
 
 pytestmark = pytest.mark.live
 
@@ -35,11 +34,13 @@ def cypher(server):
         run(f"MATCH (n:{NODE}|{OUTSIDE}) DETACH DELETE n")
 
 
+SMALL = Limits(nodes=4, relationships=9, first_pause=0.0)
+
+
 @pytest.fixture
-def small_chunks(monkeypatch):
+def small_chunks(store):
     """Read in chunks so small that a little graph takes many."""
-    monkeypatch.setattr(reader, "_NODES_PER_CHUNK", 4)
-    monkeypatch.setattr(reader, "_RELATIONSHIPS_PER_CHUNK", 9)
+    store.connection.limits = SMALL
 
 
 def some_time(draw, kind):
@@ -120,17 +121,13 @@ def test_it_reads_what_the_slow_twin_reads(cypher, store, kind):
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("kind", ["number", "mixed"])
-def test_neither_the_order_of_the_answers_nor_chunks_matter(cypher, store, monkeypatch, kind):
+def test_neither_the_order_of_the_answers_nor_chunks_matter(cypher, store, kind):
     make(cypher, kind, 2)
     plain = store.read_graph(PROJECTION).edge_times.tobytes()
-    aligned = (("numbers", "degrees"), ("sources", "targets", "weights", "seconds", "others"))
-    monkeypatch.setattr(shuffling, "ALIGNED", aligned)
     for seed in range(3):
-        shuffled = type("_", (shuffling.ShufflingTransaction,), {"draw": random.Random(seed)})
-        monkeypatch.setattr(connection, "Transaction", shuffled)
+        store.connection.transaction = shuffling_transaction(seed)
         assert store.read_graph(PROJECTION).edge_times.tobytes() == plain
-    monkeypatch.setattr(reader, "_NODES_PER_CHUNK", 1000)
-    monkeypatch.setattr(reader, "_RELATIONSHIPS_PER_CHUNK", 1000)
+    store.connection.limits = Limits(nodes=1000, relationships=1000)
     assert store.read_graph(PROJECTION).edge_times.tobytes() == plain
 
 
@@ -147,15 +144,13 @@ class FailingOnce(Transaction):
         return answer
 
 
-@pytest.mark.usefixtures("small_chunks")
-def test_a_transaction_that_is_repeated_counts_once(cypher, store, monkeypatch):
+def test_a_transaction_that_is_repeated_counts_once(cypher, store, server):
     make(cypher, "mixed", 3)
     plain = store.read_graph(PROJECTION)
-    monkeypatch.setattr("neo4j._sync.work.session.sleep", lambda _: None)
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.0)
     failing = type("_", (FailingOnce,), {"failed": set()})
-    monkeypatch.setattr(connection, "Transaction", failing)
-    repeated = store.read_graph(PROJECTION)
+    with open_store(server, limits=SMALL) as other:
+        other.connection.transaction = failing
+        repeated = other.read_graph(PROJECTION)
     assert len(failing.failed) > 5
     assert repeated.edge_times.tobytes() == plain.edge_times.tobytes()
     assert repeated.provenance.counts == plain.provenance.counts

@@ -15,6 +15,7 @@ from heat_neo4j.errors import ConfigError, ConnectionFailed, ProjectionError, Wr
 from heat_neo4j.graph import Provenance
 from tests.support.live_graph import (
     make_ring,
+    open_store,
     published_node,
     random_links,
     random_points,
@@ -267,23 +268,22 @@ def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph
     ],
 )
 def test_a_server_lost_during_or_after_the_switch_leaves_it_open_and_says_so(
-    store, cypher, graph, monkeypatch, lost_at, message
+    server, store, cypher, graph, lost_at, message
 ):
     first = store.write_embedding(graph, fitted(2), names=NAMES)
-    plain, published = Connection.write_transaction, []
+    published = []
 
-    def lossy(self, work, *, doing="writing", **options):
-        result = plain(self, work, doing=doing, **options)
-        if doing == "publishing":
-            published.append(result)
-            if len(published) >= lost_at:
-                raise ConnectionFailed("lost") from driver_errors.IncompleteCommit()
-        return result
+    class Lossy(Connection):
+        def write_transaction(self, work, *, doing="writing", **options):
+            result = super().write_transaction(work, doing=doing, **options)
+            if doing == "publishing":
+                published.append(result)
+                if len(published) >= lost_at:
+                    raise ConnectionFailed("lost") from driver_errors.IncompleteCommit()
+            return result
 
-    monkeypatch.setattr(Connection, "write_transaction", lossy)
-    with pytest.raises(WriteFailed, match=message):
-        store.write_embedding(graph, fitted(1), names=NAMES)
-    monkeypatch.undo()
+    with open_store(server, kind=Lossy) as lossy, pytest.raises(WriteFailed, match=message):
+        lossy.write_embedding(graph, fitted(1), names=NAMES)
     assert list(statuses(store).values()) == ["complete", "superseded"]
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
     with store.lease(NAMES.model):  # whoever writes next finishes it

@@ -90,7 +90,7 @@ def counted(error, between=lambda: None):
 )
 def test_a_limit_is_met_again_only_if_that_may_help(code, message, divisible, most_calls):
     clock = Clock()
-    patience = Patience("there", 120.0, clock=clock.read, sleep=clock.pass_by)
+    patience = Patience("there", clock=clock.read, sleep=clock.pass_by)
     attempt, calls = counted(RefusalError(code, message))
     with pytest.raises(RefusalError):
         patience.repeated(attempt, "writing", divisible=divisible)
@@ -101,7 +101,7 @@ def test_a_limit_is_met_again_only_if_that_may_help(code, message, divisible, mo
 
 def test_what_succeeds_beside_it_does_not_prolong_the_patience():
     clock = Clock()
-    patience = Patience("there", 120.0, clock=clock.read, sleep=clock.pass_by)
+    patience = Patience("there", clock=clock.read, sleep=clock.pass_by)
     attempt, _ = counted(
         RefusalError("Neo.TransientError.Transaction.DeadlockDetected", "deadlock"),
         between=lambda: patience.repeated(lambda: "renewed", "renewing the lease"),

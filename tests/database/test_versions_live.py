@@ -14,19 +14,21 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.index import nearest
 from heat_neo4j.database.index.vector_indexes import show_indexes
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, LeaseHeld, ProjectionError
 from tests.support.live_graph import (
+    IMPATIENT,
+    LossyConnection,
     before_first,
     expire_lease,
-    lose_first_answers,
     make_ring,
     nearest_keys,
     open_cypher,
+    open_store,
     published_node,
     random_links,
     random_points,
@@ -61,8 +63,7 @@ def graph(cypher, store):
 @pytest.fixture
 def second(server):
     """Another client."""
-    auth = (server.user, server.password)
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as opened:
+    with open_store(server, limits=IMPATIENT) as opened:
         yield opened
 
 
@@ -185,12 +186,11 @@ def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cyp
 
 @pytest.mark.slow
 @pytest.mark.vector_index
-def test_a_rollback_that_was_not_heard_of_is_not_done_twice(store, cypher, graph, monkeypatch):
+def test_a_rollback_that_was_not_heard_of_is_not_done_twice(server, store, cypher, graph):
     runs = [publish(store, graph, seed) for seed in range(2)]
-    heard = lose_first_answers(monkeypatch)
-    store.rollback(MODEL)
-    monkeypatch.undo()
-    assert {doing for _, doing in heard} == {
+    with open_store(server, kind=LossyConnection) as lossy:
+        lossy.rollback(MODEL)
+    assert {doing for _, doing in lossy.connection.lost} == {
         "taking the lease",
         "rolling back",
         "publishing",
@@ -377,10 +377,10 @@ def test_readers_of_a_model_that_is_published_without_pause_see_whole_versions(
 
 
 def test_neighbours_are_of_one_version_if_another_is_published_between_the_two_statements(
-    store, second, graph, monkeypatch
+    store, second, graph
 ):
     """However quick the second one was: it asks for links of the run that the first one found."""
-    monkeypatch.setattr(nearest, "_WAITED_FOR", 600.0)
+    second.connection.limits, store.connection.limits = Limits(grace_seconds=0), Limits(version_seconds=600)
     publish(store, graph, 0, index=False)
     asked = []
     with before_first(store, "AS certified", lambda: publish(second, graph, 1, index=False)) as acted:
@@ -866,31 +866,29 @@ def test_of_many_at_once_one_gets_the_lease(store, cypher, _):
     assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
 
 
-def test_a_lease_is_not_dead_in_the_moment_that_it_is_taken(store, second, monkeypatch):
-    plain, refused = Connection.write_transaction, []
+def test_a_lease_is_not_dead_in_the_moment_that_it_is_taken(server, second):
+    refused = []
 
-    def then_try(self, work, *, doing="writing", **options):
-        result = plain(self, work, doing=doing, **options)
-        is_taken = doing == "taking the lease" and result and result[0].get("free") is not None
-        if self is store.connection and is_taken and not refused:
-            with pytest.raises(LeaseHeld) as caught, second.lease(MODEL):
-                pass
-            refused.append(caught.value)
-        return result
+    class ThenTried(Connection):
+        def write_transaction(self, work, *, doing="writing", **options):
+            result = super().write_transaction(work, doing=doing, **options)
+            is_taken = doing == "taking the lease" and result and result[0].get("free") is not None
+            if is_taken and not refused:
+                with pytest.raises(LeaseHeld) as caught, second.lease(MODEL):
+                    pass
+                refused.append(caught.value)
+            return result
 
-    monkeypatch.setattr(Connection, "write_transaction", then_try)
-    with store.lease(MODEL) as lease:
+    with open_store(server, kind=ThenTried) as first, first.lease(MODEL) as lease:
         lease.check()
     assert len(refused) == 1
 
 
-def test_a_lease_that_was_not_heard_of_is_held_and_given_back(store, second, cypher, monkeypatch):
+def test_a_lease_that_was_not_heard_of_is_held_and_given_back(server, cypher):
     before = snapshot(cypher)
-    heard = lose_first_answers(monkeypatch)
-    with store.lease(MODEL) as lease:
+    with open_store(server, kind=LossyConnection) as lossy, lossy.lease(MODEL) as lease:
         lease.check()
-    monkeypatch.undo()
-    assert {doing for _, doing in heard} == {
+    assert {doing for _, doing in lossy.connection.lost} == {
         "taking the lease",
         "renewing the lease",
         "giving the lease back",
@@ -927,7 +925,7 @@ def test_runs_that_are_removed_while_they_are_read_are_left_out(store, server, c
     assert found
 
 
-def test_a_rejected_run_is_recorded_and_changes_nothing_else(store, cypher, graph, monkeypatch):
+def test_a_rejected_run_is_recorded_and_changes_nothing_else(server, store, cypher, graph):
     published = publish(store, graph, 0)
     told = {
         "decision": "warm",
@@ -939,9 +937,8 @@ def test_a_rejected_run_is_recorded_and_changes_nothing_else(store, cypher, grap
         "drift": {"mean": 0.25},
     }
     before = snapshot(cypher)
-    lose_first_answers(monkeypatch)
-    record = store.start_run(graph, names=NAMES, facts=told).reject({"final_loss": 0.5}, "AUROC fell")
-    monkeypatch.undo()
+    with open_store(server, kind=LossyConnection) as lossy:
+        record = lossy.start_run(graph, names=NAMES, facts=told).reject({"final_loss": 0.5}, "AUROC fell")
     told |= {"error": "AUROC fell", "previous_run": published.run_id, "final_loss": 0.5}
     seen = next(run for run in store.runs(MODEL) if run.run_id == record.run_id)
     assert {name: getattr(seen, name) for name in told} == told

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read import reader
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_links
 from heat_neo4j.graph import Graph
@@ -95,7 +95,7 @@ def test_labels_that_leave_one_class_are_refused(invoke, cypher):
 
 
 def test_a_property_is_read_as_it_is_in_the_order_of_the_rows(cypher, store, monkeypatch):
-    monkeypatch.setattr(reader, "_NODES_PER_CHUNK", 7)
+    store.connection.limits = Limits(nodes=7)
     graph = store.read_graph(PROJECTION)
     assert store.read_property(graph, "key") == list(range(60))
     fields = store.read_property(graph, "field")

@@ -393,7 +393,6 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
 def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
     store, cypher, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("heat_neo4j._utils.cluster._CONNECT", "5s")
     scratch, searched = tmp_path / "scratch", []
     scratch.mkdir()
 

@@ -32,9 +32,7 @@ Among = Literal["all", "more_general", "more_specific"]
 _SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_specific": 1}
 FETCH = 60
 """Candidates that the index gives at first: docs/how-to/similar.md says why so many."""
-_MOST_FETCHED = 600  # the statement's second question is for eight times as many
 _ATTEMPTS = 3
-_WAITED_FOR = 5.0  # seconds; who publishes waits ten for a transaction that goes by the version before
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def find_neighbours(
             version, answer = ask(scope)
         except ProjectionError as error:
             failure = error
-        if version != scope.version or time.monotonic() - began > _WAITED_FOR:
+        if version != scope.version or time.monotonic() - began > connection.limits.version_seconds:
             asked, scope = scope, read_scope(connection, model)
             if scope.version != asked.version:
                 continue  # what was asked before may be of both
@@ -177,7 +175,7 @@ def _search(
         rows = connection.read(statement, {**values, **more}, doing="looking for neighbours")
         return rows[0] if rows else None
 
-    while fetch is not None and fetch <= _MOST_FETCHED:
+    while fetch is not None and fetch <= connection.limits.candidates:
         row = asked(load_statement("read/neighbours", **parts), heat_fetch=fetch)
         if row is None or row["certified"]:
             return row, fetch

@@ -27,7 +27,7 @@ LEASE_SECONDS = 60.0
 """How long a lease lasts that its holder does not renew."""
 
 _ATTEMPTS = 5
-_ROWS, _BATCHES = 10_000, 50  # rows in a transaction, and transactions of a statement
+_BATCHES = 50  # transactions of a statement
 _RENEWALS = 3  # in the time that a lease lasts
 _TAKING = "taking the lease"
 _log = logging.getLogger(__name__)
@@ -158,7 +158,6 @@ class Lease:
         *,
         doing: str,
         identifiers: Mapping[str, str | Sequence[str]],
-        rows: int = _ROWS,
         **parameters: Any,
     ) -> int:
         """Run a statement that goes over the graph in batches on the server; return how much it wrote.
@@ -181,7 +180,7 @@ class Lease:
                 raise WriteFailed(f"no progress while {doing}: {found:,} left")
             return is_done
 
-        BatchSize(rows).until_done(attempt)
+        BatchSize(self.connection.limits.rows).until_done(attempt)
         return total
 
     def _take_over(self) -> None:

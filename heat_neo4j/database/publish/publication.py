@@ -94,11 +94,6 @@ def remaining(*, is_switched: bool) -> tuple[Step, ...]:
     return PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :] if is_switched else UNDO
 
 
-GRACE_SECONDS = 10.0
-"""How long readers that began before a switch are waited for at most."""
-CORE_SIZE = 100
-"""How many nodes around the origin readers are told of: they are near to many, and indexes overlook them."""
-
 _POLL_SECONDS = 0.1
 _MOST_VERSIONS = 10**12  # of a model
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -361,11 +356,11 @@ def index_plan(
     )
 
 
-def most_general(radii: NDArray[np.float64], node_ids: Sequence[str]) -> list[str]:
+def most_general(radii: NDArray[np.float64], node_ids: Sequence[str], most: int) -> list[str]:
     """Return the element ids of the nodes nearest to the origin, as `read_core` does from the graph."""
-    farthest = np.sort(radii)[:CORE_SIZE][-1]
+    farthest = np.sort(radii)[:most][-1]
     rows = np.flatnonzero(radii <= farthest).tolist()
-    return [node_ids[row] for row in sorted(rows, key=lambda row: (radii[row], node_ids[row]))[:CORE_SIZE]]
+    return [node_ids[row] for row in sorted(rows, key=lambda row: (radii[row], node_ids[row]))[:most]]
 
 
 def read_core(connection: Connection, version: Version, nodes: Fragment | Sequence[str]) -> list[str]:
@@ -374,7 +369,7 @@ def read_core(connection: Connection, version: Version, nodes: Fragment | Sequen
     statement = load_statement("read/core", labels=nodes, **names)
     params = {
         "space": version["space"],
-        "limit": CORE_SIZE,
+        "limit": connection.limits.core,
         "staged_run": version.get("stagedRun"),
         "staged_radius": version.get("stagedRadius"),
     }
@@ -414,12 +409,13 @@ def await_readers(
 ) -> None:
     """Wait for the transactions that are open now: they may still read the version before."""
     began, waited_for = clock(), _transactions(connection)
-    while waited_for and clock() - began < GRACE_SECONDS:
+    grace = connection.limits.grace_seconds
+    while waited_for and clock() - began < grace:
         sleep(_POLL_SECONDS)
         waited_for &= _transactions(connection)
     if not sees_all_transactions(connection):
         # The server does not list the transactions of other users or servers: wait the full time.
-        sleep(max(0.0, GRACE_SECONDS - (clock() - began)))
+        sleep(max(0.0, grace - (clock() - began)))
 
 
 def _transactions(connection: Connection) -> set[str]:

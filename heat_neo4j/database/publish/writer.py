@@ -343,7 +343,9 @@ class Run:
             nodes_written=len(coordinates.values) - missing,
             nodes_missing=missing,
         )
-        self._most_general = most_general(coordinates.radii, self._graph.node_ids)
+        self._most_general = most_general(
+            coordinates.radii, self._graph.node_ids, self._connection.limits.core
+        )
         plain = self._names.plain
         self._coming |= {
             "run": self._record.run_id,

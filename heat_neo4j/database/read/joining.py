@@ -18,7 +18,7 @@ from heat_neo4j._utils.scratch import Blocks, Scratch
 from heat_neo4j.graph import Relationships, check_weights
 
 ENTRIES = 2**20
-"""Of a bucket, with those of one row more; some 150 bytes each are in memory."""
+"""The most entries of a bucket, apart from one row more; each takes some 150 bytes of memory."""
 
 Combine = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 """``combine(weights, starts)`` gives one weight for each run of parallel relationships."""
@@ -53,6 +53,7 @@ def join(
     types: Sequence[str],
     combine: Combine,
     scratch: Scratch,
+    most_entries: int = ENTRIES,
 ) -> Joined:
     """Return what relationships between rows come to; the same bits whatever their order.
 
@@ -75,7 +76,7 @@ def join(
     ends = np.cumsum(entries)
     most = int(ends[-1]) if ends.size else 0
     # The row with which each bucket begins, and the number of rows behind the last.
-    begins = np.searchsorted(ends, np.arange(ENTRIES, most, ENTRIES), side="right")
+    begins = np.searchsorted(ends, np.arange(most_entries, most, most_entries), side="right")
     begins = np.unique(np.concatenate(([0], begins, [ends.size])))
     buckets = scratch.blocks(record)
     for piece in pieces:

@@ -14,6 +14,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import NodeKeys
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.read.cursors import prefetch_parts
 from heat_neo4j.database.read.element_ids import ElementIds, StoredKeys
 from heat_neo4j.database.read.scope import Scope
@@ -22,10 +23,6 @@ from heat_neo4j.errors import ProjectionError
 
 Positions = NDArray[np.int64]
 
-_NUMBERS_PER_BLOCK = 50_000
-# A number that is no node of the projection costs about a third of one that is.
-_NUMBERS_PER_NODE = 4
-_NODES_PER_SCAN = 1_000_000  # which are some 60 MB of the server's memory
 _ELEMENT_ID = re.compile(r"(\d+:[^:]*:)\d+")
 
 
@@ -49,12 +46,12 @@ class NodeTable:
     ) -> Self:
         """Read the nodes of `scope`, range by range of their numbers; a ProjectionError if there are none."""
         prefix = id_prefix(connection, scope)
-        ours = {"beginning": prefix, "prefix": len(prefix), "block": _NUMBERS_PER_BLOCK}
+        ours = {"beginning": prefix, "prefix": len(prefix), "block": connection.limits.numbers}
         span = load_statement("read/node_span", **scope.nodes())
         there = connection.read(span, scope.parameters(**ours), doing="reading nodes")[0]
         if not there["nodes"]:
             raise scope.nothing_matches()
-        name, step = _way(there["nodes"], there["last"] - there["first"] + 1)
+        name, step = _way(connection.limits, there["nodes"], there["last"] - there["first"] + 1)
         statement = load_statement(name, bound=scope.bound(), **scope.nodes())
 
         def fetch(numbers: range) -> list[neo4j.Record]:
@@ -121,11 +118,11 @@ class NodeTable:
             start, read = stop, int(ends[stop - 1])
 
 
-def _way(nodes: int, numbers: int) -> tuple[str, int]:
+def _way(limits: Limits, nodes: int, numbers: int) -> tuple[str, int]:
     """Return the statement that reads nodes spread over so many numbers, and the numbers to ask at once."""
-    if numbers <= _NUMBERS_PER_NODE * nodes:
-        return "read/nodes_by_id", _NUMBERS_PER_BLOCK
-    scans = -(-nodes // _NODES_PER_SCAN)
+    if numbers <= limits.numbers_per_node * nodes:
+        return "read/nodes_by_id", limits.numbers
+    scans = -(-nodes // limits.nodes_per_scan)
     return "read/nodes", -(-numbers // scans)
 
 

@@ -34,12 +34,6 @@ try:
 except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
-# What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
-_NODES_PER_CHUNK = 10_000
-_RELATIONSHIPS_PER_CHUNK = 200_000
-_VALUES_PER_CHUNK = 500_000
-_FIRST_NODES = 256
-
 _SECOND, _DAY = 10**9, 86_400 * 10**9  # in nanoseconds
 _MONTH = 2_629_746 * _SECOND  # 30.436875 days, a twelfth of the mean Gregorian year
 
@@ -198,7 +192,8 @@ def read_relationships(
         parameters = scope.parameters(ids=list(nodes.element_ids(positions)), **ours)
         return connection.read(statement, parameters, doing="reading relationships", divisible=True)
 
-    for positions, records in prefetch_parts(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
+    chunks = nodes.chunks(connection.limits.nodes, connection.limits.relationships)
+    for positions, records in prefetch_parts(fetch, chunks):
         for record in records:
             table.add(
                 record["type"],
@@ -247,7 +242,8 @@ def read_properties(
     attributes = [attribute.key for attribute in scope.projection.all_attributes]
     names = list(dict.fromkeys([*attributes, *scope.projection.keys.properties]))
     statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
-    size = _FIRST_NODES if names else _NODES_PER_CHUNK
+    limits = connection.limits
+    size = limits.first_nodes if names else limits.nodes
 
     def fetch(chunk: Positions) -> neo4j.Record:
         parameters = {"heat_ids": list(nodes.element_ids(chunk)), "heat_keys": names}
@@ -264,8 +260,8 @@ def read_properties(
     for chunk, record in prefetch_parts(fetch, chunks()):
         columns = list(map(plain_values, record["columns"]))
         yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
-        most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
-        size = min(max(most, 1), _NODES_PER_CHUNK)
+        most = limits.values * chunk.size // max(sum(map(_length, columns)), 1)
+        size = min(max(most, 1), limits.nodes)
         on_progress("reading attributes", int(chunk[-1]) + 1, nodes.size)
 
 
@@ -280,7 +276,7 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
         (record,) = connection.read(statement, parameters, doing=doing, divisible=True)
         return list(record["columns"][0])
 
-    for _, column in BatchSize(_NODES_PER_CHUNK).parts(read, graph.node_ids):
+    for _, column in BatchSize(connection.limits.nodes).parts(read, graph.node_ids):
         values.extend(column)
     if len(values) != graph.n_nodes:
         gone = graph.n_nodes - len(values)
@@ -300,7 +296,7 @@ def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str
     def read(ids: Sequence[str]) -> list[neo4j.Record]:
         return connection.read(statement, {"nodes": list(ids)}, doing=doing, divisible=True)
 
-    parts = BatchSize(_NODES_PER_CHUNK).parts(read, nodes)
+    parts = BatchSize(connection.limits.nodes).parts(read, nodes)
     return {record["id"]: dict(sorted(record["properties"])) for _, records in parts for record in records}
 
 

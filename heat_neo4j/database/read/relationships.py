@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.scratch import Scratch
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read.joining import Combine, Joined, WeightOverflowError, join, record_type
+from heat_neo4j.database.read.joining import ENTRIES, Combine, Joined, WeightOverflowError, join, record_type
 from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Relationships
 
 _EXAMPLE_CHARACTERS = 40
-_PIECE = 2**19  # records
 
 
 class RelationshipTable:
@@ -30,6 +29,7 @@ class RelationshipTable:
         self, projection: Projection, n_nodes: int, name_of: Callable[[int], str], scratch: Scratch
     ) -> None:
         self._projection, self._scratch = projection, scratch
+        self.piece, self.bucket = 2**19, ENTRIES  # the most records of one, and entries of the other
         self._weighted = projection.weight is not None or bool(projection.type_weights)
         self._record = record_type(weighted=self._weighted, timed=projection.time is not None)
         self._records = scratch.blocks(self._record)
@@ -83,7 +83,7 @@ class RelationshipTable:
             records["time"] = self._as_times(sources, targets, keep, *times)[keep]
         np.add.at(self._entries, records["source"], 1)
         np.add.at(self._entries, records["target"], 1)
-        self._records.add(self.kept // _PIECE, records)
+        self._records.add(self.kept // self.piece, records)
         self.kept += records.size
 
     @property
@@ -152,8 +152,8 @@ class RelationshipTable:
         there = row_of >= 0
         entries = np.zeros(n_rows, dtype=np.int64)
         entries[row_of[there]] = self._entries[there]
-        pieces = (self._in_rows(row_of, record, number) for number in range(self.kept // _PIECE + 1))
-        joined = join(pieces, record, entries, list(self._types), combine, self._scratch)
+        pieces = (self._in_rows(row_of, record, number) for number in range(self.kept // self.piece + 1))
+        joined = join(pieces, record, entries, list(self._types), combine, self._scratch, self.bucket)
         self._records.close()
         return joined
 

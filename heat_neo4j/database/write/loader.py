@@ -21,8 +21,6 @@ from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
 from heat_neo4j.errors import WriteRefused
 
-BATCH_ROWS = 10_000
-BATCH_VALUES = 500_000  # numbers and strings in one transaction at most: about 5 MB on the wire
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -161,7 +159,7 @@ def make_room(connection: Connection, label: str, *, family: str, origin: str) -
         removed += deleted
         return deleted < rows
 
-    BatchSize(BATCH_ROWS).until_done(remove)
+    BatchSize(connection.limits.rows).until_done(remove)
     return removed
 
 
@@ -185,7 +183,7 @@ class _Load:
         self.graph = graph
         self.names = names
         self.on_progress = on_progress
-        self.size = BatchSize(BATCH_ROWS)
+        self.size = BatchSize(connection.limits.rows)
         self.link = {
             "label": names.label,
             "target": names.labels[-1],
@@ -301,7 +299,7 @@ class _Load:
 
     def _node_batches(self) -> Iterator[tuple[_Side, list[Any]]]:
         """Yield nodes in batches of one label each."""
-        keys = self.graph.keys
+        keys, limits = self.graph.keys, self.connection.limits
         for side in self.sides:
             batch: list[dict[str, Any]] = []
             values = 0
@@ -310,16 +308,16 @@ class _Load:
                 present = {name: value for name, value in properties if value is not None}
                 batch.append({"key": keys[row], "properties": present})
                 values += sum(len(value) if isinstance(value, list) else 1 for value in present.values())
-                if len(batch) == BATCH_ROWS or values >= BATCH_VALUES:
+                if len(batch) == limits.rows or values >= limits.values_written:
                     yield side, batch
                     batch, values = [], 0
             if batch:
                 yield side, batch
 
     def _link_batches(self) -> Iterator[tuple[_Side, list[Any]]]:
-        keys, graph = self.graph.keys, self.graph
-        for start in range(0, len(graph.source), BATCH_ROWS):
-            part = slice(start, start + BATCH_ROWS)
+        keys, graph, most = self.graph.keys, self.graph, self.connection.limits.rows
+        for start in range(0, len(graph.source), most):
+            part = slice(start, start + most)
             ends = zip(graph.source[part].tolist(), graph.target[part].tolist(), strict=True)
             properties = [{self.names.weight: weight} for weight in graph.weight[part].tolist()]
             for values, time in zip(properties, self._times(part), strict=False):

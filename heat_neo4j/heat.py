@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j._utils.frames import column_of, make_frame
 from heat_neo4j._utils.output_file import write_output
@@ -527,23 +525,20 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             raise ValueError("links ranked by distance have no probability: leave min_probability out")
         progress = as_progress(on_progress)
         fitted = self._score_or_none(progress) if score == "combined" else None
-        with nullcontext() if self.scheduler is None else connected(self.scheduler) as client:
-            return predict_links(
-                self,
-                self.graph_,
-                k,
-                top=top,
-                patterns=patterns,
-                min_degree=min_degree,
-                max_degree=max_degree,
-                min_probability=min_probability,
-                rules=rules,
-                score=fitted,
-                n_threads=self.n_threads,
-                client=client,
-                scratch=self.scratch,
-                on_progress=progress,
-            )
+        return predict_links(
+            self,
+            self.graph_,
+            k,
+            top=top,
+            patterns=patterns,
+            min_degree=min_degree,
+            max_degree=max_degree,
+            min_probability=min_probability,
+            rules=rules,
+            score=fitted,
+            n_threads=self.n_threads,
+            on_progress=progress,
+        )
 
     def score_pairs(self, pairs: Any, type: str | None = None, *, return_log_odds: bool = False) -> Any:
         """Return how likely links between given nodes are.

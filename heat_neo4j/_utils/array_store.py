@@ -1,6 +1,5 @@
 """Arrays under names: in memory, or in the files of a folder that several processes share."""
 
-import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from heat_neo4j._utils.output_file import replacing, sync_path
 from heat_neo4j.errors import ConfigError
 
-_ALIGNED, _LENGTH = 64, 8  # bytes: where arrays begin in a file, and of where they end
 _AT_ONCE = 2**20  # bytes read at a time for a digest, so that a large file takes no memory
 _ONE_AT_A_TIME = Lock()  # NumPy reads headers by Python's parser, which fails in two threads at once on 3.11
 Fields = TypeVar("Fields", bound=NamedTuple)
@@ -121,29 +119,6 @@ class ArrayFolder:
             with _ONE_AT_A_TIME:
                 return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
 
-    def save_object(self, name: str, value: Any) -> None:
-        """Write any object to a file: all its arrays, one behind the other, then the rest of it."""
-        arrays: list[pickle.PickleBuffer] = []
-        rest = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
-        places: list[slice] = []
-        with self._writing(name, self._object_path(name)) as file:
-            for array in arrays:
-                file.write(bytes(-file.tell() % _ALIGNED))
-                begin = file.tell()
-                places.append(slice(begin, begin + file.write(array.raw())))
-            end = file.tell()
-            file.write(pickle.dumps((rest, places)))
-            file.write(end.to_bytes(_LENGTH, "little"))
-
-    def load_object(self, name: str) -> Any:
-        """Return an object whose arrays are mapped; what is written to them stays in this process."""
-        with self._reading(name, path := self._object_path(name)):
-            self._check(name, path)
-            file = np.asarray(np.memmap(path, np.uint8, mode="c"))[: -sha256().digest_size]
-        end = int.from_bytes(file[-_LENGTH:].tobytes(), "little")
-        rest, places = pickle.loads(file[end:].data)
-        return pickle.loads(rest, buffers=[file[place] for place in places])
-
     def has(self, name: str) -> bool:
         """Tell whether there is an array of that name."""
         return self._path(name).exists()
@@ -152,7 +127,6 @@ class ArrayFolder:
         """Remove a file, and all whose names begin with its name and a slash, if there are any."""
         self._own.discard(name)
         self._path(name).unlink(missing_ok=True)
-        self._object_path(name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def names(self, folder: str) -> list[str]:
@@ -216,9 +190,6 @@ class ArrayFolder:
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.npy"
-
-    def _object_path(self, name: str) -> Path:
-        return self.folder / f"{name}.pickle"
 
 
 def _digest(name: str, file: BinaryIO | FileIO, size: int) -> bytes:

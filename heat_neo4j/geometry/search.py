@@ -20,7 +20,6 @@ from heat_neo4j._kernels.sweeps import (
     PROJECTED,
     nearest_absent,
 )
-from heat_neo4j._utils.blockwise import BlockWorkers
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
@@ -152,7 +151,7 @@ def nearest_neighbours(
 
 
 def nearest_pairs(
-    candidates: Candidates, k: int | None, top: int | None, workers: BlockWorkers, on_progress: Progress
+    candidates: Candidates, k: int | None, top: int | None, workers: WorkerThreads, on_progress: Progress
 ) -> Pairs:
     """Return the nearest absent pairs in the order of (distance, source, target).
 
@@ -176,7 +175,7 @@ def first_partners(top: int, n: int) -> int:
     return max(4, 4 * top // n)
 
 
-def _overall(search: PartnerSearch, n: int, top: int, workers: BlockWorkers, on_progress: Progress) -> Pairs:
+def _overall(search: PartnerSearch, n: int, top: int, workers: WorkerThreads, on_progress: Progress) -> Pairs:
     """Return the `top` nearest pairs; search again for nodes whose partners may all be among them."""
     rows, k = np.arange(n), min(n - 1, first_partners(top, n))
     bound = np.inf
@@ -205,7 +204,7 @@ class PartnerSearch:
         rows: NDArray[np.int64],
         k: int,
         bound: float,
-        workers: BlockWorkers,
+        workers: WorkerThreads,
         on_progress: Progress,
         stage: str = "links",
         epsilon: float = 0.0,

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.lists import best_of_rows
-from heat_neo4j._utils.blockwise import BlockWorkers
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.linkpred.link_score import LinkScorer
@@ -25,7 +24,7 @@ Rows = NDArray[np.int64]
 
 
 def best_of_shortlists(
-    scorer: LinkScorer, lists: Shortlists, width: int, workers: BlockWorkers, on_progress: Progress
+    scorer: LinkScorer, lists: Shortlists, width: int, workers: WorkerThreads, on_progress: Progress
 ) -> tuple[Rows, Array]:
     """Return the best-scored pairs of each source, at most `width`, by rows, and their scores.
 

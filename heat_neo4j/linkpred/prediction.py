@@ -1,16 +1,14 @@
 """Links that are missing: the likeliest pairs of each pattern that no relationship of its type joins.
 
 By distance the search is exact, in O(N k) memory. By a score the targets of a source are those on its short
-lists, see `shortlists`. The bits are the same for any number of threads, or of workers of a cluster.
+lists, see `shortlists`. The bits are the same for any number of threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,14 +17,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._kernels.lists import best_of_rows
-from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import column_of, html_table, make_frame
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_probability
 from heat_neo4j.embedding.estimator import Embedder
-from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
@@ -40,7 +36,7 @@ from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern, link_limits
 
 if TYPE_CHECKING:
-    from distributed import Client
+    pass
 
 _UNDIRECTED = (
     "{:,} of {:,} predicted links have no direction: the relationships of their ends show none, and no score "
@@ -238,8 +234,6 @@ def predict_links(
     rules: bool = True,
     score: LinkScore | None = None,
     n_threads: int | None = None,
-    client: Client | None = None,
-    scratch: str | Path | None = None,
     on_progress: Progress = no_progress,
 ) -> PredictedLinks:
     """Return the likeliest links of each pattern that no relationship of its type joins.
@@ -275,11 +269,6 @@ def predict_links(
         are the first.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
-    client : distributed.Client, optional
-        A Dask cluster whose workers search, over files in `scratch`, with the same bits (extra
-        ``distributed``). This process makes what they search in, and ranks what they find.
-    scratch : str or Path, optional
-        A folder that all workers of `client` share, under the same name; nothing is left there.
     on_progress : callable
         Called with ("links <pattern>", nodes done, nodes considered).
 
@@ -293,10 +282,6 @@ def predict_links(
         If a parameter is out of range, a pattern is not in the graph, or the points do not fit it.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
-    ConfigError
-        If there is a `client`, and `scratch` is not given or cannot be written.
-    ConnectionFailed
-        If the cluster's scheduler was lost.
     """
     _check_limits(k, top, min_degree, max_degree)
     check_probability("min_probability", min_probability)
@@ -311,7 +296,7 @@ def predict_links(
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
     limits = [(k, top or graph.n_edges)] if graph.relationships is None else _limits(k, top, known)
     learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
-    with _workers(client, scratch, threads) as workers:
+    with WorkerThreads(threads) as workers:
         search = _Search(model, graph, score, learned, (min_degree, max_degree), workers)
         found = [
             search.links(pattern, *limit, on_progress) for pattern, limit in zip(wanted, limits, strict=True)
@@ -351,7 +336,7 @@ class _Search:
         score: LinkScore | None,
         rules: SchemaRules,
         degrees: tuple[int, int | None],
-        workers: BlockWorkers,
+        workers: WorkerThreads,
     ) -> None:
         self._embedding, self._graph, self._workers = embedding, graph, workers
         self._rules, (self._min_degree, self._max_degree) = rules, degrees
@@ -431,16 +416,6 @@ def _likely(found: _Found, least: float) -> _Found:
     return found._replace(**{name: column[likely] for name, column in columns.items()})
 
 
-def _workers(
-    client: Client | None, scratch: str | Path | None, threads: int
-) -> AbstractContextManager[BlockWorkers]:
-    if client is None:
-        return WorkerThreads(threads)
-    if scratch is None:
-        raise ConfigError("predicting links on a cluster needs scratch: a folder that all workers share")
-    return on_cluster(client, scratch)
-
-
 def _joined(
     found: Sequence[_Found],
     wanted: tuple[Pattern | None, ...],
@@ -487,7 +462,7 @@ def _nearest(
     candidates: CandidatePairs,
     k: int | None,
     top: int | None,
-    workers: BlockWorkers,
+    workers: WorkerThreads,
     on_progress: Progress,
 ) -> tuple[Rows, Array]:
     """Return the nearest candidates, of two nodes one way only, and their distances."""

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from heat_neo4j._kernels.lists import NOBODY, best_products, fused
 from heat_neo4j._kernels.sweeps import NO_PARTNER
-from heat_neo4j._utils.blockwise import BlockWorkers
 from heat_neo4j._utils.progress import Progress
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows
@@ -83,7 +83,7 @@ class Surroundings:
         self,
         candidates: CandidatePairs,
         asked: CandidatePairs,
-        workers: BlockWorkers,
+        workers: WorkerThreads,
         on_progress: Progress,
     ) -> Shortlists:
         """Return the lists of those sources and targets of a pattern that are asked for.
@@ -118,7 +118,7 @@ class Surroundings:
         )
 
     def _nearest(
-        self, candidates: CandidatePairs, sources: Rows, workers: BlockWorkers, on_progress: Progress
+        self, candidates: CandidatePairs, sources: Rows, workers: WorkerThreads, on_progress: Progress
     ) -> Lists:
         """Return the nearest nodes that no edge joins to the sources; patterns of the same ends share it."""
         nodes = candidates.nodes

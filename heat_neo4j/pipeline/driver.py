@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
@@ -388,23 +387,19 @@ def _judge(work: Work) -> Work:
 
 
 def _predict(work: Work) -> Work:
-    """Predict links from the coordinates, unless these are rejected; on the cluster that trains, if any."""
+    """Predict links from the coordinates, unless these are rejected."""
     options = work.job.links
     assert options is not None
     if work.problems:
         return work
-    trainer = work.job.model
-    with nullcontext() if trainer.scheduler is None else connected(trainer.scheduler) as client:
-        links = predict_links(
-            work.model if work.points is None else work.points,
-            work.state.graph,
-            n_threads=trainer.n_threads,
-            client=client,
-            scratch=trainer.scratch,
-            on_progress=work.session.on_progress,
-            score=work.link_model.score,
-            **options.search(),
-        )
+    links = predict_links(
+        work.model if work.points is None else work.points,
+        work.state.graph,
+        n_threads=work.job.model.n_threads,
+        on_progress=work.session.on_progress,
+        score=work.link_model.score,
+        **options.search(),
+    )
     examples = _examples(work, links)
     work.session.clock.lap("links")
     return replace(work, links=links, notes=(*work.notes, *links.notes), examples=examples)

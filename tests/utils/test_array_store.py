@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from heat_neo4j._utils.array_store import ArrayFolder, ArraysInMemory, DamagedFileError, keep, load_tuple
 from heat_neo4j.errors import ConfigError
@@ -73,7 +72,6 @@ def test_a_write_that_stops_half_way_leaves_what_was_there_and_no_file(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 
-@pytest.mark.parametrize("kind", ["array", "object"])
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -87,15 +85,14 @@ def test_a_write_that_stops_half_way_leaves_what_was_there_and_no_file(tmp_path)
     ],
     ids=["empty", "start", "most", "bit", "digest", "other", "gone"],
 )
-def test_a_damaged_file_is_named(tmp_path, kind, damage, words):
+def test_a_damaged_file_is_named(tmp_path, damage, words):
     store, other = ArrayFolder(tmp_path), ArrayFolder(tmp_path)
-    save, load = (store.save, other.load) if kind == "array" else (store.save_object, other.load_object)
-    save("a", np.arange(9))
-    save("b", np.arange(9))
-    load("a")
+    store.save("a", np.arange(9))
+    store.save("b", np.arange(9))
+    other.load("a")
     damage(next(tmp_path.glob("a.*")))
     with pytest.raises(DamagedFileError, match=f"^scratch folder .*: file a {words}$") as caught:
-        load("a")
+        other.load("a")
     assert pickle.loads(pickle.dumps(caught.value)).name == "a"  # it comes from workers of a cluster
 
 
@@ -103,35 +100,6 @@ def flip_bit(path, place):
     content = bytearray(path.read_bytes())
     content[place] ^= 4
     path.write_bytes(content)
-
-
-def test_an_object_is_loaded_with_its_arrays_mapped(tmp_path):
-    store = ArrayFolder(tmp_path)
-    arrays = [
-        np.arange(12.0).reshape(3, 4),
-        np.asfortranarray(np.ones((3, 2))),
-        np.zeros((0, 5)),
-        np.arange(7),
-    ]
-    csr = sparse.csr_array(np.eye(4, 9))
-    store.save_object(
-        "a", {"arrays": arrays, "part": arrays[0][:, 1:3], "csr": csr, "add": np.add, "text": "b"}
-    )
-    for _ in range(2):
-        loaded = store.load_object("a")
-        for ours, theirs in zip(
-            [*loaded["arrays"], loaded["part"]], [*arrays, arrays[0][:, 1:3]], strict=True
-        ):
-            assert (ours.dtype, ours.shape, ours.flags.writeable) == (theirs.dtype, theirs.shape, True)
-            assert ours.tobytes() == theirs.tobytes()
-        assert loaded["arrays"][1].flags.f_contiguous
-        assert (loaded["csr"] - csr).nnz == 0
-        assert (loaded["add"], loaded["text"]) == (np.add, "b")
-        loaded["arrays"][0][:] = 5.0  # which stays here
-    assert [path.name for path in tmp_path.iterdir()] == ["a.pickle"]
-    store.drop("a")
-    with pytest.raises(KeyError, match="a is missing"):
-        store.load_object("a")
 
 
 def test_a_folder_that_is_gone_is_not_made_again(tmp_path):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils import blockwise
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
@@ -393,14 +392,8 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
 def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
     store, cypher, tmp_path, monkeypatch
 ):
-    scratch, searched = tmp_path / "scratch", []
+    scratch = tmp_path / "scratch"
     scratch.mkdir()
-
-    def search_there(client, folder):
-        searched.append(folder)
-        return blockwise.on_cluster(client, folder)
-
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.on_cluster", search_there)
 
     def published(**places):
         model = new_model(n_parts=3, **places)
@@ -419,7 +412,6 @@ def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
         on_cluster, run = published(scratch=scratch, scheduler=client.scheduler.address)
     assert on_cluster == in_memory
     assert len(run.training["workers"]) == 1
-    assert searched == [scratch]
     assert list(scratch.iterdir()) == []
 
     def read(stage, done, total):

@@ -38,12 +38,7 @@ def test_a_value_that_the_driver_cannot_decode_is_a_text_anywhere_in_a_record(ta
     _, record = received(far, [1, [far]], {"a": far, "b": 2}, BrokenHydrationObject(ValueError(), [1, far]))
     first, second, third, fourth = record
     for value in (record["v0"], first, second[1][0], third["a"], fourth[1]):
-        assert (
-            display_text(value)
-            == plain_data(value)
-            == redacted_data(value)
-            == UNREADABLE
-        )
+        assert display_text(value) == plain_data(value) == redacted_data(value) == UNREADABLE
     assert (second[0], third["b"], fourth[0]) == (1, 2, 1)
 
 

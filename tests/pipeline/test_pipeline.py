@@ -389,9 +389,7 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
 
 
 @pytest.mark.slow
-def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
-    store, cypher, tmp_path, monkeypatch
-):
+def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(store, cypher, tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 

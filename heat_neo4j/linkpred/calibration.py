@@ -99,12 +99,6 @@ class Reliability:
     n_pairs: tuple[float, ...]
     expected: tuple[float, ...]
 
-    @property
-    def error(self) -> float:
-        """Expected calibration error: how far share and expected probability lie apart, over all pairs."""
-        found, pairs = np.array(self.n_links), np.array(self.n_pairs)
-        return float(np.abs(found - pairs * np.array(self.expected)).sum() / max(pairs.sum(), 1e-300))
-
     def at(self, log_odds: ArrayLike) -> Array:
         """Return the probability at scores: between bins by interpolation, below the lowest by their odds."""
         return self._at(log_odds, self.probability)

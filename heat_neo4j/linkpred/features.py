@@ -120,17 +120,13 @@ class PairFeatures:
         """Return the features of a pattern, or of all pairs of a graph without directions."""
         return PatternFeatures(self, pattern)
 
-    def distance(self) -> dict[str, Feature]:
-        """Return the distance, which takes no look at the graph, as the one feature of any pattern."""
-        return {"distance": Feature(DistanceScorer(self.embedding))}
-
     @cached_property
     def of_any_pattern(self) -> dict[str, Feature]:
         """Features that are the same for all types."""
         graph = self.graph
         around = with_neighbours(graph, 1.0)
         features = {
-            **self.distance(),
+            "distance": Feature(DistanceScorer(self.embedding)),
             "neighbourhood_distance": Feature(DistanceScorer(centroids(around, self.embedding))),
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),
@@ -192,11 +188,6 @@ class PatternFeatures:
             self._sources = self._targets = np.arange(shared.graph.n_nodes)
         else:
             self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(shared.graph, pattern))
-
-    @property
-    def distance(self) -> dict[str, Feature]:
-        """The distance, as the one feature of a link."""
-        return self._shared.distance()
 
     @cached_property
     def link(self) -> dict[str, Feature]:

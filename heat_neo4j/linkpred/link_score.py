@@ -48,9 +48,6 @@ from heat_neo4j.patterns import Pattern
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-BY_DISTANCE = ("distance", "direction")
-"""Features of a score by which the nearest pairs are the likeliest, but for their direction."""
-
 FITTED_LINKS = 4_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # other pairs for each of them
 _OWN = 10.0  # how much stronger on what a pattern has of its own
@@ -133,11 +130,6 @@ class LinkScore:
     n_non_edges: int
     distance_auroc: float
 
-    @property
-    def by_distance(self) -> bool:
-        """Whether the nearest pairs are the likeliest, but for their direction."""
-        return self.features == BY_DISTANCE
-
     def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], LinkScorer]:
         """Return what gives the scorer of a pattern, for points on the hyperboloid of shape (N, d + 1)."""
         features = PairFeatures(embedding, graph)
@@ -149,8 +141,7 @@ class LinkScore:
 
     def scorer_of(self, name: str, features: PatternFeatures) -> LinkScorer:
         """Return the scorer of a pattern by its text, from the features of its pairs."""
-        every = features.distance if self.by_distance else features.link
-        own = {each: feature for each, feature in every.items() if each in self.features}
+        own = {each: feature for each, feature in features.link.items() if each in self.features}
         direction = None
         if name in self.directions:
             weights = zip(self.direction_features, self.directions[name], self.direction_width, strict=True)
@@ -645,7 +636,7 @@ def _measured(
     each_fold = [sample.log_odds(score, name) for score in folds]
     log_odds = np.choose(sample.fold, each_fold)[sample.is_candidate]
     is_link, weight = sample.is_link[sample.is_candidate], sample.weight[sample.is_candidate]
-    columns = {} if folds[0].by_distance else dict(zip(folds[0].features, sample.values.T, strict=False))
+    columns = dict(zip(folds[0].features, sample.values.T, strict=False))
     others = {each: columns[of] for each, of in _BASELINES.items() if of in columns}
     scores = {each: column[sample.is_candidate] for each, column in others.items() if not np.isnan(column[0])}
     ranked = rankings(

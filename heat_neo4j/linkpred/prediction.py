@@ -340,7 +340,6 @@ class _Search:
     ) -> None:
         self._embedding, self._graph, self._workers = embedding, graph, workers
         self._rules, (self._min_degree, self._max_degree) = rules, degrees
-        self._by_distance = score is not None and score.by_distance
         self._scorers = None if score is None else score.scorers(embedding, graph)
         self._surroundings = Surroundings(embedding, graph)
         self.left_out: dict[Pattern | None, dict[Rule, int]] = {}
@@ -357,11 +356,6 @@ class _Search:
             near = _nearest(embedding, candidates, most, total, workers, progress)
             return _of_distance(*near, graph, candidates)
         scorer = self._scorers(pattern)
-        if self._by_distance:
-            pairs, distance = _nearest(embedding, candidates, most, total, workers, progress)
-            scores = scorer.pairs(pairs)
-            _turned(scorer, candidates, pairs, scores)
-            return _scored(pairs, distance, scores, scorer)
         asked = self._open(candidates)
         if not asked.size:
             return _scored(np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), scorer)

@@ -20,9 +20,9 @@ from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
-from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
+from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
-from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
@@ -327,7 +327,6 @@ def test_a_graph_with_directions_gets_a_score_of_its_patterns() -> None:
     assert 0.0 <= score.figures["A-R->A"].direction_accuracy <= 1.0
     assert score.n_edges > 30
     assert score.distance_auroc > 0.5
-    assert not score.by_distance
     assert not hasattr(MODEL, "embedding_")
 
 
@@ -442,23 +441,6 @@ def test_the_bits_are_the_same_with_one_thread_and_with_two() -> None:
     _, graph, score = fitted()
     two = HEAT(3, walks_per_node=2, walk_length=10, random_state=0, n_threads=2)
     assert fit_link_score(two, graph) == score
-
-
-def test_a_score_of_the_distance_alone_and_its_direction() -> None:
-    points, graph, _ = fitted()
-    score = link_score(embed_without(MODEL, graph), graph, BY_DISTANCE[:1])
-    assert score.by_distance
-    assert score.features == BY_DISTANCE
-    links, plain = predict_links(points, graph, 3, score=score), predict_links(points, graph, 3)
-    assert (np.diff(links.probability) <= 0).all()
-
-    def ends(found: PredictedLinks) -> set[tuple[frozenset[int], str]]:
-        return {
-            (frozenset(pair), kind)
-            for *pair, kind in zip(found.source.tolist(), found.target.tolist(), found.types, strict=True)
-        }
-
-    assert ends(links) == ends(plain)
 
 
 def test_probabilities_of_a_pattern_that_was_not_measured_are_the_logistic_of_the_log_odds() -> None:

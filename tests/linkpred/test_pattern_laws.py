@@ -15,7 +15,7 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
-from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.patterns import Pattern
 from tests.support import naive_links
@@ -93,7 +93,7 @@ def a_score(patterns: tuple[Pattern, ...], seed: int, features: tuple[str, ...])
     return linear_score(features, rng.normal(size=k + 1), weights, turns)
 
 
-KINDS = {"no score": None, "distance": BY_DISTANCE, "everything": (*FEATURES, "direction")}
+KINDS = {"no score": None, "everything": (*FEATURES, "direction")}
 
 
 def triples(links: PredictedLinks) -> list[tuple[int, str, int]]:
@@ -243,11 +243,10 @@ def test_by_distance_nodes_that_are_both_have_their_k_nearest_of_either_side(see
     np.testing.assert_allclose(first.distance, sorted(-away for away in different.values())[:9], rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["distance", "everything"])
-def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicted(kind: str) -> None:
+def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicted() -> None:
     points, graph = directed()
     follows = Pattern("A", "R", "A")
-    features = KINDS[kind] or ()
+    features = KINDS["everything"] or ()
     weights = (0.0,) * len(features) + (3.0,)
     turns = {str(follows): (1.0, 0.5) + (0.0,) * (len(DIRECTION) - 2)}
     score = linear_score(features, weights, directions=turns)

@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 from heat_neo4j.geometry.hyperboloid import lift, to_poincare
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.link_score import BY_DISTANCE
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.patterns import Pattern
 from tests.linkpred.test_pattern_laws import linear_score
@@ -163,7 +162,7 @@ def test_distances_are_accurate_near_and_far_from_the_origin(radius: float) -> N
 
 
 def test_probability_falls_with_distance_and_rank_counts_from_one() -> None:
-    score = linear_score(BY_DISTANCE, (1.5 / 0.4, 1 / 0.4, 0.0))
+    score = linear_score(("distance", "direction"), (1.5 / 0.4, 1 / 0.4, 0.0))
     links = predict_links(random_points(40), no_edges(40), k=3, top=60, score=score)
     assert len(links) == 60
     np.testing.assert_allclose(links.probability, 1 / (1 + np.exp((links.distance - 1.5) / 0.4)), rtol=1e-12)

@@ -170,7 +170,6 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
 
 
 def test_what_is_not_given_comes_from_the_environment(monkeypatch):
-    monkeypatch.setattr(local_server, "running_server", lambda: None)
     for name in ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="no server given: set NEO4J_URI, give an address"):

@@ -1,6 +1,7 @@
 """`HEAT` as its users call it: names, neighbours, new nodes, data frames, scikit-learn."""
 
 import pickle
+import sys
 
 import networkx as nx
 import numpy as np
@@ -297,7 +298,8 @@ def test_the_effective_learning_rate_is_recorded(model):
 
 
 def test_a_data_frame_needs_a_library_that_is_there(model, monkeypatch):
-    monkeypatch.setattr("heat_neo4j._utils.frames.find_spec", lambda name: None)
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match="a data frame needs pandas or polars: install it by pip"):
         model.to_frame()
 

@@ -158,13 +158,12 @@ def test_a_login_of_another_form_is_not_repeated(auth):
     assert "hunter2SECRET" not in ends_of(caught.value)
 
 
-def test_what_a_worker_says_of_a_failure_holds_no_login(monkeypatch):
+def test_what_a_worker_says_of_a_failure_holds_no_login():
     def fail(*_, **__):
         raise RuntimeError("cannot reach neo4j:me:hunter2SECRET@host")
 
     lines = []
-    monkeypatch.setattr("heat_neo4j.worker.loop.refresh", fail)
-    answer = perform(None, None, on_progress=lambda *_: None, log=lines.append)
+    answer = perform(None, None, on_progress=lambda *_: None, log=lines.append, task=fail)
     assert answer.message == "internal error: RuntimeError: cannot reach neo4j:***@host"
 
 

@@ -53,6 +53,7 @@ class Reporter:
         self._stage = ""
         self._done = 0
         self._started = self._spoken = 0.0
+        self.clock = time.monotonic
 
     def __enter__(self) -> Reporter:
         return self
@@ -70,7 +71,7 @@ class Reporter:
             return
         if stage != self._stage or done < self._done:
             self._stage = stage
-            self._started = self._spoken = time.monotonic()
+            self._started = self._spoken = self.clock()
         self._done = done
         self._print_stage(stage, done, total)
         if done >= total:
@@ -84,7 +85,7 @@ class Reporter:
         self._done = 0
 
     def _print_stage(self, stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
+        now = self.clock()
         fields = {"event": "stage", "stage": stage, "done": done, "total": total}
         if done >= total:
             what = f"{total:,}" if total != 1 else "done"  # a stage of one step has nothing to count

@@ -114,7 +114,9 @@ def held_out_links(
     )
 
 
-def measure_links(scorer: DirectedScorer, held_out: HeldOutLinks) -> PairFigures:
+def measure_links(
+    scorer: DirectedScorer, held_out: HeldOutLinks, block: int = _SCORES_PER_BLOCK
+) -> PairFigures:
     """Return how well a scorer, made from nothing but training, ranks held-out links.
 
     Each held-out link has a rank among the targets of its source: 1 + the targets that score higher, equal
@@ -127,12 +129,12 @@ def measure_links(scorer: DirectedScorer, held_out: HeldOutLinks) -> PairFigures
     source, then target; too few pairs leave a figure out. Direction accuracy, if there
     are links that nothing answers and that the pattern allows the other way round: the share of them that
     score higher than turned round, equal ones counted one half. AUROC and average precision: against the
-    other pairs. A score that is not finite is a ValueError.
+    other pairs. `block` scores are held at a time. A score that is not finite is a ValueError.
     """
     if scorer.n_nodes != held_out.n_nodes:
         raise ValueError(f"the scorer has {scorer.n_nodes:,} nodes, the graph {held_out.n_nodes:,}")
     links, others = finite(scorer.pairs(held_out.pairs)), finite(scorer.pairs(held_out.others))
-    metrics, errors = _rankings(scorer, held_out)
+    metrics, errors = _rankings(scorer, held_out, block)
     if len(held_out.one_way):
         ahead, back = (finite(scorer.pairs(way)) for way in (held_out.one_way, held_out.one_way[:, ::-1]))
         metrics["direction_accuracy"] = float(np.mean((ahead > back) + 0.5 * (ahead == back)))
@@ -140,13 +142,15 @@ def measure_links(scorer: DirectedScorer, held_out: HeldOutLinks) -> PairFigures
     return PairFigures(metrics, errors, roc_curve(links, others))
 
 
-def _rankings(scorer: DirectedScorer, held_out: HeldOutLinks) -> tuple[dict[str, float], dict[str, float]]:
+def _rankings(
+    scorer: DirectedScorer, held_out: HeldOutLinks, block: int
+) -> tuple[dict[str, float], dict[str, float]]:
     """Return figures of ranks and of the best pairs, and standard errors if not every source is asked."""
     asked, targets = held_out.asked, held_out.targets
     own = scorer.between(asked, targets)
     best = BestPairs(max(*_PRECISION_AT, held_out.n_written))
     ranks = _Ranks()
-    step = max(_SCORES_PER_BLOCK // max(len(targets), 1), 1)
+    step = max(block // max(len(targets), 1), 1)
     for begin in range(0, len(asked), step):
         end = min(begin + step, len(asked))
         scores = finite(own.rows(begin, end))

@@ -18,8 +18,6 @@ from heat_neo4j.geometry.hyperboloid import centroids, distance, lift, radius
 Array = NDArray[np.float64]
 
 _NEIGHBOURS = 10  # nearest nodes of each that are compared
-_SAMPLE = 1000  # nodes whose neighbours are compared, at most
-_DISTANCES = 4_000_000  # held at a time
 _MOST_MOVED = 10
 _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -47,8 +45,12 @@ class Drift:
 
 
 @one_blas_thread()
-def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
+def measure_drift(
+    old: Array, new: Array, node_ids: Sequence[str], sample: int = 1000, distances: int = 4_000_000
+) -> Drift:
     """Compare two embeddings of shape (N, d + 1) of the same N nodes; N may be 0.
+
+    Neighbours are compared of at most `sample` nodes; `distances` are held in memory at a time.
 
     A ValueError if the shapes differ.
     """
@@ -65,20 +67,20 @@ def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
         moved=int((old != new).any(axis=1).sum()),
         mean=float(moves.mean()),
         quantiles={str(q): float(np.quantile(moves, q)) for q in _QUANTILES},
-        overlap=_overlap(old, new),
+        overlap=_overlap(old, new, sample, distances),
         radius_change=float((radius(new) - radius(old)).mean()),
         most_moved=tuple((node_ids[row], float(moves[row])) for row in most),
     )
 
 
-def _overlap(old: Array, new: Array) -> float | None:
+def _overlap(old: Array, new: Array, most: int, distances: int) -> float | None:
     n = len(old)
     k = min(_NEIGHBOURS, n - 1)
     if k == 0:
         return None
-    sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).round().astype(np.int64))
+    sample = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
     shared = 0
-    step = max(_DISTANCES // n, 1)
+    step = max(distances // n, 1)
     for begin in range(0, len(sample), step):
         rows = sample[begin : begin + step]
         nearest = zip(_nearest(old, rows, k), _nearest(new, rows, k), strict=True)

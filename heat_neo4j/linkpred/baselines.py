@@ -24,7 +24,7 @@ from heat_neo4j.patterns import Pattern
 
 _POWER_ITERATIONS = 12
 _FASTRP_STEPS = 3
-_EPOCHS, _NEGATIVES = 50, 10  # of gensim's PoincareModel; Nickel and Kiela's 10 negatives
+_NEGATIVES = 10  # of gensim's PoincareModel; Nickel and Kiela's 10 negatives
 
 
 class BaselineUnavailableError(ValueError):
@@ -169,11 +169,15 @@ def attribute_svd(graph: Graph, n_components: int, seed: int) -> NDArray[np.floa
 
 
 def poincare_embedding(
-    graph: Graph, n_components: int, seed: int, on_progress: Progress = no_progress
+    graph: Graph,
+    n_components: int,
+    seed: int,
+    on_progress: Progress = no_progress,
+    epochs: int = 50,
 ) -> NDArray[np.float64]:
     """Return the Poincare embedding of Nickel and Kiela as gensim trains it, on the hyperboloid, (N, d + 1).
 
-    Each edge is given in both directions; 50 epochs with 10 negatives (fewer where a node leaves fewer nodes
+    Each edge is given in both directions, with 10 negatives (fewer where a node leaves fewer nodes
     unlinked), gensim's other defaults; nodes without an edge stay at the origin. A BaselineUnavailableError
     if gensim is not installed, or finds no negative for a node linked to all others.
 
@@ -191,10 +195,10 @@ def poincare_embedding(
     source, target = graph.adjacency.nonzero()
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
     model = PoincareModel(edges, size=n_components, negative=negatives, seed=seed % 2**32)
-    on_progress("gensim", 0, _EPOCHS)
-    for epoch in range(_EPOCHS):  # the same as all at once: gensim's rate is constant
+    on_progress("gensim", 0, epochs)
+    for epoch in range(epochs):  # the same as all at once: gensim's rate is constant
         model.train(epochs=1, print_every=10**9)
-        on_progress("gensim", epoch + 1, _EPOCHS)
+        on_progress("gensim", epoch + 1, epochs)
     points = lift(np.zeros((graph.n_nodes, n_components)))
     points[model.kv.index_to_key] = from_poincare(model.kv.vectors)
     return points

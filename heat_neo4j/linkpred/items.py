@@ -28,13 +28,18 @@ _ENTRIES = 4_000_000  # similarities held at a time
 
 
 def item_neighbours(
-    graph: Graph, pattern: Pattern | None = None, *, shrinkage: float = 0.0, neighbours: int = 100
+    graph: Graph,
+    pattern: Pattern | None = None,
+    *,
+    shrinkage: float = 0.0,
+    neighbours: int = 100,
+    entries: int = _ENTRIES,
 ) -> DirectedScorer:
     """Score by the sum of the cosines of the target and the targets that the source has.
 
     Of two targets with a and b sources, c of them in common, it is c / (sqrt(a b) + `shrinkage`). Each target
-    keeps its nearest `neighbours`. A BaselineUnavailableError if too many pairs of targets have sources
-    in common.
+    keeps its nearest `neighbours`. `entries` similarities are held at a time. A BaselineUnavailableError if
+    too many pairs of targets have sources in common.
 
     B. Sarwar et al., "Item-based collaborative filtering recommendation algorithms" (WWW 2001).
     """
@@ -44,7 +49,7 @@ def item_neighbours(
     def cosines(common: Array, target: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
         return np.asarray(common / (lengths[target] * lengths[other] + shrinkage))
 
-    return _item_based(out, back, back, cosines, neighbours, pattern)
+    return _item_based(out, back, back, cosines, neighbours, pattern, entries)
 
 
 def rp3beta(
@@ -54,6 +59,7 @@ def rp3beta(
     alpha: float = 1.0,
     beta: float = 0.6,
     neighbours: int = 100,
+    entries: int = _ENTRIES,
 ) -> DirectedScorer:
     """Score by random walks of three steps from the source to the target, over the target's popularity.
 
@@ -70,7 +76,7 @@ def rp3beta(
     def chances(ways: Array, target: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
         return np.asarray(ways * of_target[other] ** -alpha * of_target[target] ** -beta)
 
-    return _item_based(out, back, walked, chances, neighbours, pattern)
+    return _item_based(out, back, walked, chances, neighbours, pattern, entries)
 
 
 @one_blas_thread()
@@ -104,6 +110,7 @@ def _item_based(
     weigh: Callable[[Array, NDArray[np.int64], NDArray[np.int64]], Array],
     neighbours: int,
     pattern: Pattern | None,
+    entries: int,
 ) -> DirectedScorer:
     """Score by weights of pairs of targets, of which each target keeps the largest.
 
@@ -115,7 +122,7 @@ def _item_based(
     each = np.concatenate(([0], np.cumsum(back @ of_source.astype(np.float64))))  # steps up to each target
     kept, begin = [], 0
     while begin < back.shape[0]:
-        end = max(int(np.searchsorted(each, each[begin] + _ENTRIES, side="right")) - 1, begin + 1)
+        end = max(int(np.searchsorted(each, each[begin] + entries, side="right")) - 1, begin + 1)
         block = sparse.coo_array(walked[begin:end] @ out)
         target, other = block.row + begin, block.col
         apart = target != other

@@ -14,7 +14,6 @@ Array = NDArray[np.float64]
 
 _ROUNDS = 100
 _SMALLEST_GAIN = 1e-6  # of the loss, in one step
-_CURVED = 8_000  # rows that the curvature is measured on
 
 
 class Design(Protocol):
@@ -64,17 +63,18 @@ def logistic(
     around: Array,
     start: Array | None = None,
     offset: ArrayLike = 0.0,
+    curved: int = 8_000,
 ) -> Array:
     """Return the weights, shape (K,), that minimise the log loss of a design, shape (m, K), plus a ridge.
 
     The ridge, shape (K,), is on what differs from `around`: the prior of partial pooling. `offset`, shape
     (m,), is part of the log odds. By L-BFGS from `start`, or else from `around`, in coordinates in which the
-    curvature there, of every so manieth row, is one.
+    curvature there, measured on at least half of `curved` rows if there are so many, is one.
     """
     truth = np.asarray(is_one, dtype=np.float64)
     known = np.broadcast_to(np.asarray(offset, dtype=np.float64), truth.shape)
     weights = around if start is None else start
-    step = max(-(-design.n_rows // _CURVED), 1)
+    step = max(-(-design.n_rows // curved), 1)
     some = design.dense(step)
     chance = expit(some @ weights + known[::step])
     bend = step * (some * (chance * (1.0 - chance))[:, None]).T @ some + np.diag(ridge)

@@ -14,8 +14,16 @@ from heat_neo4j.linkpred.candidates import CandidatePairs
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_LINKED, _OTHERS = 400, 200  # sources with a held-out link, and others
-_FEWEST = 8  # sources with one, however many links these have
+
+class MostSources(NamedTuple):
+    """How many sources are drawn at most."""
+
+    linked: int = 400  # with a held-out link
+    others: int = 200
+    fewest: int = 8  # with a held-out link, however many links these have
+
+
+_MOST = MostSources()
 
 
 class DrawnSources(NamedTuple):
@@ -36,16 +44,22 @@ class Rankings:
     precision_at_10: float  # share of the ten best, of sources with a held-out link, that are held-out links
 
 
-def draw_sources(candidates: CandidatePairs, links: Rows, most_links: int, seed: list[int]) -> DrawnSources:
+def draw_sources(
+    candidates: CandidatePairs,
+    links: Rows,
+    most_links: int,
+    seed: list[int],
+    most: MostSources = _MOST,
+) -> DrawnSources:
     """Draw sources with a held-out link and others, and more of the former: up to `most_links` in all."""
     generator = np.random.default_rng(seed)
     linked, n_links = np.unique(links[:, 0], return_counts=True)
     order = generator.permutation(len(linked))
-    enough = max(int(np.searchsorted(np.cumsum(n_links[order]), most_links)) + 1, _FEWEST)
+    enough = max(int(np.searchsorted(np.cumsum(n_links[order]), most_links)) + 1, most.fewest)
     others = np.setdiff1d(candidates.sources, linked)
     drawn = [
-        linked[order[: min(enough, _LINKED)]],
-        generator.choice(others, min(_OTHERS, len(others)), replace=False),
+        linked[order[: min(enough, most.linked)]],
+        generator.choice(others, min(most.others, len(others)), replace=False),
     ]
     weights = [
         np.full(len(some), len(each) / max(len(some), 1))

@@ -56,8 +56,14 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def choose_ports(requested: tuple[int | None, int | None], last: tuple[int, int] | None) -> tuple[int, int]:
+def choose_ports(
+    requested: tuple[int | None, int | None],
+    last: tuple[int, int] | None,
+    lasting: Sequence[int] = LASTING_PORTS,
+) -> tuple[int, int]:
     """Return the ports for Bolt and HTTP: those requested, else those of the last start, else free ones.
+
+    Free ones are among `lasting`, or any if none of these is free.
 
     A requested port that is taken is a LocalServerError.
     """
@@ -68,7 +74,7 @@ def choose_ports(requested: tuple[int | None, int | None], last: tuple[int, int]
                 "or none to have one chosen"
             )
     with socket.socket() as first, socket.socket() as second:  # both bound at once, so the ports differ
-        free = _bind(first), _bind(second)
+        free = _bind(first, lasting), _bind(second, lasting)
     bolt, http = (
         port if port is not None else old if old is not None and _is_free(old) else new
         for port, old, new in zip(requested, last or (None, None), free, strict=True)
@@ -76,9 +82,9 @@ def choose_ports(requested: tuple[int | None, int | None], last: tuple[int, int]
     return bolt, http
 
 
-def _bind(probe: socket.socket) -> int:
+def _bind(probe: socket.socket, lasting: Sequence[int]) -> int:
     """Bind a socket to a free port, if possible one that outgoing connections do not get; return the port."""
-    for port in random.SystemRandom().sample(LASTING_PORTS, PORT_ATTEMPTS):
+    for port in random.SystemRandom().sample(lasting, min(PORT_ATTEMPTS, len(lasting))):
         try:
             probe.bind((ADDRESS, port))
         except OSError:

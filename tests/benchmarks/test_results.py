@@ -64,11 +64,10 @@ def figures_of(job):
     }
 
 
-def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, "ROOT", tmp_path)
+def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{document.BEGIN}\nold\n{document.END}\nafter\n")
-    document.write_document({job.key: figures_of(job) for job in all_jobs()}, n_earlier=7)
+    document.write_document({job.key: figures_of(job) for job in all_jobs()}, 7, tmp_path)
     text = (tmp_path / "RESULTS.md").read_text()
     assert " jobs measured, 7 of them before the last change of the code's figures." in text
     measured, seconds = text.split("## Seconds")
@@ -89,18 +88,18 @@ def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path, monkey
     assert "0.9500 ± 0.0000" in digest
 
 
-def test_figures_of_an_earlier_code_stay_until_they_are_measured_again(tmp_path, monkeypatch):
+def test_figures_of_an_earlier_code_stay_until_they_are_measured_again(tmp_path):
     jobs = [["links", "ppi", seed, {}] for seed in (0, 1)]
     lines = [("old", jobs[0], 0.1), ("old", jobs[1], 0.2), ("new", jobs[0], 0.3)]
-    monkeypatch.setattr(results, "STORE", tmp_path / "results.jsonl")
-    assert results.read_store("new") == ({}, set())
-    results.STORE.write_text(
+    path = tmp_path / "results.jsonl"
+    assert results.read_store("new", path) == ({}, set())
+    path.write_text(
         "".join(
             f"{json.dumps({'code': code, 'job': job, 'figures': {'auroc': figure}})}\n"
             for code, job, figure in lines
         )
     )
-    known, earlier = results.read_store("new")
+    known, earlier = results.read_store("new", path)
     assert known == {json.dumps(jobs[0]): {"auroc": 0.3}, json.dumps(jobs[1]): {"auroc": 0.2}}
     assert earlier == {json.dumps(jobs[1])}
 

@@ -74,12 +74,11 @@ def expected_precision(pairs, wanted):
 
 @pytest.mark.parametrize("pattern", [KNOWS, LIKES], ids=str)
 @pytest.mark.parametrize("distinct", [3, 1_000])
-def test_figures_are_those_of_plain_loops(pattern, distinct, monkeypatch):
-    monkeypatch.setattr(figures, "_BLOCK", 7 * N)  # several blocks
+def test_figures_are_those_of_plain_loops(pattern, distinct):
     data = drawn(1)
     (question,) = questions(data, pattern)
     scores = scores_of(2, distinct)
-    found = rank(lambda rows: scores[rows], question)
+    found = rank(lambda rows: scores[rows], question, block=7 * N)
     ranks, gains, recalls, pairs = slow(question, scores)
     np.testing.assert_allclose(found.ranks, ranks)
     np.testing.assert_allclose(found.gains, gains)
@@ -123,12 +122,10 @@ def test_an_undirected_pair_is_ranked_from_both_ends_and_counts_once_among_the_b
     assert found.precision == pytest.approx(1 / 4)  # four pairs are not linked
 
 
-def test_large_graphs_ask_some_of_the_sources_with_held_out_links(monkeypatch):
-    monkeypatch.setattr(figures, "EVERY_SOURCE", 10)
-    monkeypatch.setattr(figures, "MOST_SOURCES", 5)
+def test_large_graphs_ask_some_of_the_sources_with_held_out_links():
     (question,) = questions(drawn(5), KNOWS)
     asked = []
-    found = rank(lambda rows: (asked.append(rows), np.zeros((len(rows), N)))[1], question)
+    found = rank(lambda rows: (asked.append(rows), np.zeros((len(rows), N)))[1], question, every=10, most=5)
     sources = np.concatenate(asked)
     assert len(sources) == 5
     assert set(sources) <= set(question.truth[:, 0])

@@ -5,6 +5,7 @@ The last tests take the server away in the middle of a run.
 
 import json
 import re
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +14,8 @@ from click.testing import CliRunner
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import embed as embed_module
 from heat_neo4j.cli.output import Reporter
-from heat_neo4j.database import connection
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.limits import Limits
 from tests.cli.bad_inputs import CASES, EMBED, GRAPH, SMALL
 from tests.support.live_graph import open_cypher, snapshot
 
@@ -124,10 +126,10 @@ def doomed(throwaway_server, monkeypatch):
         import psutil
 
         process = psutil.Process(throwaway_server.status().pid)
-        monkeypatch.setattr(_Killer, "stage", stage)
-        monkeypatch.setattr(_Killer, "kill", staticmethod(lambda: (process.kill(), process.wait(30))))
-        monkeypatch.setattr(embed_module, "Reporter", _Killer)
-        monkeypatch.setattr(connection, "PATIENCE_SECONDS", 2.0)
+        kill = staticmethod(lambda: (process.kill(), process.wait(30)))
+        monkeypatch.setattr(embed_module, "Reporter", type("_", (_Killer,), {"stage": stage, "kill": kill}))
+        impatient = partial(Connection.open, limits=Limits(patience_seconds=2.0))
+        monkeypatch.setattr(Connection, "open", impatient)
 
     server.kill_at, server.restart = kill_at, throwaway_server.start
     return server

@@ -20,11 +20,10 @@ def opened(monkeypatch):
         calls.append((uri, auth, database))
 
     monkeypatch.setattr(Neo4jStore, "connect", connect)
-    monkeypatch.setattr(local_server, "running_server", lambda: None)
     return calls
 
 
-def run(*given, **environment):
+def run(*given, input=None, **environment):
     @click.command(cls=HeatCommand, example="heat go")
     @setting_options("connection")
     @common_options
@@ -33,7 +32,7 @@ def run(*given, **environment):
 
     group = HeatGroup(lazy={})
     group.get_command = lambda context, name: go
-    return CliRunner().invoke(group, ["go", *given], prog_name="heat", env=environment)
+    return CliRunner().invoke(group, ["go", *given], prog_name="heat", env=environment, input=input)
 
 
 URI = {"NEO4J_URI": "bolt://there"}
@@ -90,11 +89,10 @@ def test_without_a_password_it_is_an_error_where_nobody_can_be_asked(opened):
 
 def test_a_person_at_a_terminal_is_asked_for_the_password(opened, monkeypatch):
     monkeypatch.setattr(connection, "_at_terminal", lambda: True)
-    asked = []
-    monkeypatch.setattr(click, "prompt", lambda text, **_: asked.append(text) or "typed")
-    run(**URI)
+    result = run(**URI, input="typed\n")
     assert opened == [("bolt://there", ("neo4j", "typed"), None)]
-    assert asked == ["Password of neo4j"]
+    assert "Password of neo4j" in result.output
+    assert "typed" not in result.output
 
 
 def test_the_running_local_server_is_used_when_none_is_named(opened, monkeypatch):

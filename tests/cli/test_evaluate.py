@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from heat_neo4j.linkpred import baselines
 from tests.support.gensim import needs_gensim
 
 QUICK = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")
-
-
-@pytest.fixture(autouse=True)
-def _few_epochs(monkeypatch):
-    monkeypatch.setattr(baselines, "_EPOCHS", 2)
 
 
 @pytest.fixture
@@ -109,7 +104,7 @@ def test_json_is_one_document_with_every_seed(files):
 
 
 def test_a_baseline_that_is_not_there_is_a_line_of_the_table(files, monkeypatch):
-    monkeypatch.setattr(baselines, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "gensim", None)
     for command, more in (("links", ()), ("classes", named(files, "labels"))):
         shown = run(command, *named(files, "edges"), *more, *QUICK, "--gensim").stdout
         line = "Nickel & Kiela (gensim)  not installed: pip install 'heat-neo4j[baselines]'"

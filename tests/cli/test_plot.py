@@ -1,10 +1,11 @@
 """``heat plot``: what is refused before anything is opened."""
 
+import sys
+
 import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from heat_neo4j.plots import style
 
 PICTURES = ("disk", "reliability", "degree")
 
@@ -27,7 +28,7 @@ def test_what_would_go_wrong_at_the_end_is_found_first(picture, tmp_path, monkey
         f"heat: --output must end in .png, .svg, .pdf, got 'x.gif' (see `heat plot {picture} --help`)\n"
     )
     assert "there is no folder" in invoke(picture, "--output", str(tmp_path / "none" / "x.png"))
-    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert invoke(picture) == "heat: a picture needs matplotlib: pip install 'heat-neo4j[plot]'\n"
 
 

@@ -92,9 +92,9 @@ class Site:
         return target, unquote(parts.fragment)
 
 
-def main() -> None:
-    """Print the heaviest page; end with code 1 and a line for each mistake, if there are any."""
-    site = Site(Path(sys.argv[1]))
+def main(folder: Path) -> None:
+    """Print the heaviest page of a site; end with code 1 and a line for each mistake, if there is one."""
+    site = Site(folder)
     weights = site.weights()
     heaviest = next(iter(weights))
     mistakes = site.broken() + [
@@ -108,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

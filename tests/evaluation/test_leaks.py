@@ -13,7 +13,6 @@ from heat_neo4j.evaluation.link_figures import measure_links
 from heat_neo4j.evaluation.methods import link_methods
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred import baselines
 from heat_neo4j.linkpred.splits import split_edges
 from tests.support.gensim import needs_gensim
 from tests.support.leaks import count_leaks
@@ -66,7 +65,6 @@ def test_what_methods_return_depends_on_nothing_but_the_training_graph(monkeypat
         return measure_links(scorer, held_out)
 
     monkeypatch.setattr(link_tasks, "measure_links", watch)
-    monkeypatch.setattr(baselines, "_EPOCHS", 2)
     methods = link_methods(MODEL.n_components, gensim=True)
     for held_out in (split, other):
         u, v = held_out.test_edges.T

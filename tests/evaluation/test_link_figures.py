@@ -13,7 +13,7 @@ from scipy import sparse
 
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import evaluate as command
-from heat_neo4j.evaluation import EvaluationError, evaluate_links, link_figures
+from heat_neo4j.evaluation import EvaluationError, evaluate_links
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import Tuned, link_methods
 from heat_neo4j.evaluation.ranking import Limits
@@ -106,12 +106,11 @@ def test_figures_equal_those_of_a_slow_twin(pattern: Pattern) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 100_000], ids=["a row a block", "one block"])
-def test_figures_of_undirected_links_equal_those_of_a_slow_twin(block: int, monkeypatch) -> None:
-    monkeypatch.setattr(link_figures, "_SCORES_PER_BLOCK", block)
+def test_figures_of_undirected_links_equal_those_of_a_slow_twin(block: int) -> None:
     graph = replace(GRAPH, relationships=None)
     for name in ("popularity", "adamic_adar", "paths_of_three"):
         scorer = getattr(baselines, name)(SPLIT.train)
-        found = measure_links(scorer, held_out_links(graph, SPLIT, None, 0))
+        found = measure_links(scorer, held_out_links(graph, SPLIT, None, 0), block)
         assert found.metrics == pytest.approx(naive_evaluation.link_figures(scorer, SPLIT), abs=1e-12)
         assert found.errors == {}
 

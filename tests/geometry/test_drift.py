@@ -48,12 +48,11 @@ def test_it_is_what_the_twin_says(n):
     assert [move for _, move in drift.most_moved] == pytest.approx([move for _, move in expected])
 
 
-def test_of_many_nodes_a_sample_is_compared_in_tiles(monkeypatch):
-    monkeypatch.setattr("heat_neo4j.geometry.drift._SAMPLE", 25)
-    monkeypatch.setattr("heat_neo4j.geometry.drift._DISTANCES", 7 * 120)
+def test_of_many_nodes_a_sample_is_compared_in_tiles():
     old, new = random_points(120, 0), random_points(120, 1)
     rows = np.unique(np.linspace(0, 119, 25).round().astype(int))
-    assert measure_drift(old, new, names(120)).overlap == pytest.approx(twin_overlap(old, new, rows, 10))
+    drift = measure_drift(old, new, names(120), sample=25, distances=7 * 120)
+    assert drift.overlap == pytest.approx(twin_overlap(old, new, rows, 10))
 
 
 def test_what_did_not_move_has_no_drift():

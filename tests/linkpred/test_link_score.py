@@ -209,11 +209,11 @@ def test_an_offset_is_part_of_the_log_odds() -> None:
     np.testing.assert_allclose(found + part, fitted_to(values, truth, ridge, np.zeros(3)), atol=1e-3)
 
 
-def test_a_curvature_of_some_rows_leads_to_the_same_weights(monkeypatch) -> None:
+def test_a_curvature_of_some_rows_leads_to_the_same_weights() -> None:
     values, truth = sample(1, 400, (1.0, -0.5, 0.2))
     every = fitted_to(values, truth, np.ones(3), np.zeros(3))
-    monkeypatch.setattr("heat_neo4j.linkpred.logistic._CURVED", 20)
-    np.testing.assert_allclose(fitted_to(values, truth, np.ones(3), np.zeros(3)), every, atol=1e-3)
+    some = fitted_to(values, truth, np.ones(3), np.zeros(3), curved=20)
+    np.testing.assert_allclose(some, every, atol=1e-3)
 
 
 def test_a_large_ridge_keeps_the_given_weights() -> None:
@@ -498,11 +498,9 @@ def best_by_hand(score: LinkScore, points: np.ndarray, graph: Graph, k: int | No
 
 
 @pytest.mark.parametrize(("k", "top"), [(3, None), (None, 25), (2, 10)])
-def test_the_best_scored_pairs_are_found(
-    k: int | None, top: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_blocks")
+def test_the_best_scored_pairs_are_found(k: int | None, top: int | None) -> None:
     """Of 30 nodes all are on the lists of each."""
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 7)
     graph, points = clustered(30), some_points(30)
     score = weighted(distance=1.0, target_in=0.4, paths_of_three=0.7)
     found = predict_links(points, graph, k, top=top, score=score)
@@ -512,11 +510,8 @@ def test_the_best_scored_pairs_are_found(
     assert (np.diff(found.probability) <= 0).all()
 
 
-def test_the_search_gives_the_same_on_any_number_of_threads_and_tells_its_progress(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 25)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored._PART", 10)
+@pytest.mark.usefixtures("small_blocks")
+def test_the_search_gives_the_same_on_any_number_of_threads_and_tells_its_progress() -> None:
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
@@ -531,15 +526,15 @@ def test_the_search_gives_the_same_on_any_number_of_threads_and_tells_its_progre
     )
     np.testing.assert_array_equal(one.source, three.source)
     np.testing.assert_array_equal(one.probability, three.probability)
-    nearest = [("nearest", done, 60) for done in (0, 60)]
+    nearest = [("nearest", done, 60) for done in (0, 20, 40, 60)]
     assert told == 2 * [*nearest, *(("links", done, 60) for done in (0, 25, 50, 60))]
 
 
-def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_blocks_find_the_same(request: pytest.FixtureRequest) -> None:
     graph, points = clustered(60), some_points(60)
     score = weighted(distance=1.0, common_neighbours=0.5)
     whole = predict_links(points, graph, None, top=40, min_degree=5, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored._PART", 7)
+    request.getfixturevalue("small_blocks")
     parts = predict_links(points, graph, None, top=40, min_degree=5, score=score)
     np.testing.assert_array_equal(whole.source, parts.source)
     np.testing.assert_array_equal(whole.target, parts.target)

@@ -216,12 +216,11 @@ def directed(n: int = 90, seed: int = 0) -> tuple[np.ndarray, Graph]:
     return points, made_of(n, [{"A"} if each else {"B"} for each in user], found, seed)
 
 
-def test_small_blocks_find_the_same_by_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_blocks_find_the_same_by_pattern(request: pytest.FixtureRequest) -> None:
     points, graph = directed()
     score = a_score(patterns_of(graph), 5, KINDS["everything"])
     whole = predict_links(points, graph, 3, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 25)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored._PART", 10)
+    request.getfixturevalue("small_blocks")
     parts = predict_links(points, graph, 3, score=score)
     assert triples(parts) == triples(whole)
     np.testing.assert_array_equal(parts.probability, whole.probability)

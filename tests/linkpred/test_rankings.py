@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j.linkpred.candidates import candidate_pairs
-from heat_neo4j.linkpred.rankings import draw_sources, rankings
+from heat_neo4j.linkpred.rankings import MostSources, draw_sources, rankings
 from heat_neo4j.patterns import Pattern
 from tests.linkpred.test_pattern_laws import directed
 
@@ -64,14 +64,12 @@ def test_links_that_are_no_candidates_are_not_found() -> None:
 
 
 @pytest.mark.parametrize("most", [2, 10**6])
-def test_drawn_sources_stand_for_all_of_their_kind(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawn_sources_stand_for_all_of_their_kind(most: int) -> None:
     _, graph = directed()
     candidates = candidate_pairs(graph, Pattern("A", "R", "A"))
     links = np.array([(candidates.sources[place], candidates.targets[0]) for place in (1, 5, 5, 9, 20)])
-    monkeypatch.setattr("heat_neo4j.linkpred.rankings._FEWEST", 1)
-    monkeypatch.setattr("heat_neo4j.linkpred.rankings._OTHERS", most)
-    monkeypatch.setattr("heat_neo4j.linkpred.rankings._LINKED", most)
-    drawn = draw_sources(candidates, links, most, [1])
+    bounds = MostSources(linked=most, others=most, fewest=1)
+    drawn = draw_sources(candidates, links, most, [1], bounds)
     assert (np.diff(drawn.sources) > 0).all()
     linked = np.isin(drawn.sources, links[:, 0])
     assert 1 <= linked.sum() == min(most, len(drawn.linked))
@@ -80,5 +78,5 @@ def test_drawn_sources_stand_for_all_of_their_kind(most: int, monkeypatch: pytes
     assert np.isin(drawn.sources[linked], drawn.linked).all()
     assert drawn.weight[linked].sum() == pytest.approx(4)
     assert drawn.weight[~linked].sum() == pytest.approx(len(candidates.sources) - 4)
-    again = draw_sources(candidates, links, most, [1])
+    again = draw_sources(candidates, links, most, [1], bounds)
     assert again.sources.tolist() == drawn.sources.tolist()

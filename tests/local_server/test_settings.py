@@ -13,6 +13,7 @@ from heat_neo4j.local_server import jars, settings
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, private_file
 from heat_neo4j.local_server.releases import RELEASES, find_release
 from heat_neo4j.local_server.server import LocalServer
+from tests.support.file_events import before_each
 
 GIB = 1 << 30
 
@@ -83,18 +84,16 @@ def test_releases_never_share_a_data_folder():
     assert len(places) == 2 * len(RELEASES)
 
 
-def test_a_private_file_is_for_the_owner_from_the_start(tmp_path, monkeypatch):
+def test_a_private_file_is_for_the_owner_from_the_start(tmp_path):
     seen = []
-    real = os.replace
 
-    def watch(source, target):
-        seen.append(os.stat(source).st_mode & 0o777)
-        real(source, target)
+    def watch(path):
+        seen.extend(each.stat().st_mode & 0o777 for each in tmp_path.iterdir())
 
-    monkeypatch.setattr(os, "replace", watch)
     before = os.umask(0)
     try:
-        private_file(tmp_path / "secret", "hush")
+        with before_each("os.rename", watch):
+            private_file(tmp_path / "secret", "hush")
     finally:
         os.umask(before)
     assert seen == [0o600]
@@ -187,12 +186,10 @@ def test_a_taken_port_is_refused_if_given_and_replaced_if_only_remembered():
         assert http_port == free
 
 
-def test_where_none_of_those_ports_is_free_the_system_chooses(monkeypatch):
+def test_where_none_of_those_ports_is_free_the_system_chooses():
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
-        monkeypatch.setattr(settings, "LASTING_PORTS", range(port, port + 1))
-        monkeypatch.setattr(settings, "PORT_ATTEMPTS", 1)
-        assert port not in settings.choose_ports((None, None), None)
+        assert port not in settings.choose_ports((None, None), None, range(port, port + 1))
 
 
 # Java and its files

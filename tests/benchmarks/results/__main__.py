@@ -67,11 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read_store(code: str) -> tuple[dict[str, dict[str, object]], set[str]]:
+def read_store(code: str, path: Path = STORE) -> tuple[dict[str, dict[str, object]], set[str]]:
     """Return the last results of each job by its key, and which of them are of an earlier code."""
     known: dict[str, dict[str, object]] = {}
     code_of: dict[str, str] = {}
-    for line in map(json.loads, STORE.read_text().splitlines() if STORE.exists() else ()):
+    for line in map(json.loads, path.read_text().splitlines() if path.exists() else ()):
         key = json.dumps(line["job"])
         known[key], code_of[key] = line["figures"], line["code"]
     return known, {key for key, its_code in code_of.items() if its_code != code}

@@ -84,7 +84,7 @@ class Tables:
         return text if len(values) == len(jobs) else f"{text} ({len(values)} of {len(jobs)} seeds)"
 
 
-def write_document(figures: Figures, n_earlier: int = 0) -> None:
+def write_document(figures: Figures, n_earlier: int = 0, root: Path = ROOT) -> None:
     """Write RESULTS.md, and the digest into README.md if that has a place for it.
 
     `n_earlier` of the figures are those of an earlier code.
@@ -96,8 +96,8 @@ def write_document(figures: Figures, n_earlier: int = 0) -> None:
         _variants(tables), _seconds(figures),
     )  # fmt: skip
     lines = [line for section in sections for line in (*section, "")]
-    (ROOT / "RESULTS.md").write_text("\n".join(lines).rstrip() + "\n")
-    readme = ROOT / "README.md"
+    (root / "RESULTS.md").write_text("\n".join(lines).rstrip() + "\n")
+    readme = root / "README.md"
     text = readme.read_text()
     if BEGIN in text:
         before, rest = text.split(BEGIN, 1)

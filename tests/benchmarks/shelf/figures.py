@@ -140,23 +140,31 @@ class TopPairs:
         return float((self._hits * taken / self._counts).sum() / max(taken.sum(), 1.0))
 
 
-def rank(scorer: Scorer, question: Question, seed: int = 0) -> Ranking:
+def rank(
+    scorer: Scorer,
+    question: Question,
+    seed: int = 0,
+    *,
+    every: int = EVERY_SOURCE,
+    most: int = MOST_SOURCES,
+    block: int = _BLOCK,
+) -> Ranking:
     """Rank the held-out links of a question. A ValueError if a score is NaN.
 
-    Up to 8,000 sources are all asked, so that the 100 best pairs are those of the whole pattern; of more
-    2,000 at most of those with held-out links, drawn by the seed.
+    Up to `every` source are all asked, so that the 100 best pairs are those of the whole pattern; of more
+    `most` of those with held-out links, drawn by the seed. A block of scores is held at a time.
     """
     random = np.random.default_rng(seed)
     n, targets = len(question.is_target), np.flatnonzero(question.is_target)
     truth, asked = question.truth, np.flatnonzero(question.is_source)
-    if len(asked) > EVERY_SOURCE:
+    if len(asked) > every:
         asked = np.unique(truth[:, 0])
-        if len(asked) > MOST_SOURCES:
-            asked = np.sort(random.choice(asked, MOST_SOURCES, replace=False))
+        if len(asked) > most:
+            asked = np.sort(random.choice(asked, most, replace=False))
         truth = truth[np.isin(truth[:, 0], asked)]
     links = sparse.csr_array((np.ones(len(truth), dtype=np.bool_), (truth[:, 0], truth[:, 1])), shape=(n, n))
     draws = -(-_NON_LINKS * len(truth) // len(asked))
-    best, step = TopPairs(), max(_BLOCK // n, 1)
+    best, step = TopPairs(), max(block // n, 1)
     ranks, seen, gains, recalls, of_links, of_others = [], [], [], [], [], []
     for begin in range(0, len(asked), step):
         sources = asked[begin : begin + step]

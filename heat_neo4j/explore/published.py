@@ -34,12 +34,17 @@ class Colours:
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """A published model in the plane."""
+class PageData:
+    """A published model, ready to become a page; see `build_page`."""
 
     model: PublishedModel
     flat: NDArray[np.float64]  # (N, 3): points of the plane, the published ones or a second embedding
     names: Sequence[str]
+    colours: Colours
+    neighbours: Neighbours  # by the published coordinates, in all their dimensions
+    links: StoredLinks | None
+    properties: Mapping[str, Sequence[Any]]
+    runs: Sequence[RunRecord]
 
     @property
     def trained(self) -> bool:
@@ -58,29 +63,17 @@ class Picture:
             )
         return "; ".join((origin, *self.model.notes))
 
-
-@dataclass(frozen=True, eq=False)
-class PageData:
-    """A published model, ready to become a page; see `build_page`."""
-
-    picture: Picture
-    colours: Colours
-    neighbours: Neighbours  # by the published coordinates, in all their dimensions
-    links: StoredLinks | None
-    properties: Mapping[str, Sequence[Any]]
-    runs: Sequence[RunRecord]
-
     def page(self, title: str = "") -> str:
         """Return the page as HTML; errors as of `build_page`."""
-        model, note = self.picture.model, self.picture.note
+        model, note = self.model, self.note
         k = listed(model.graph.n_nodes)
         whole = k == N_NEIGHBOURS
         if not whole:
             note += f"; of each node {k} neighbours and {k} links"
         return build_page(
-            self.picture.flat,
+            self.flat,
             model.graph,
-            names=self.picture.names,
+            names=self.names,
             groups=self.colours.groups,
             scale=self.colours.scale,
             properties=self.properties,
@@ -126,7 +119,9 @@ def read_page_data(
     )
     flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
     return PageData(
-        picture=Picture(published, flat, names),
+        model=published,
+        flat=flat,
+        names=names,
         colours=colours,
         neighbours=neighbours,
         links=links,

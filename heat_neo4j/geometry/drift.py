@@ -14,6 +14,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import centroids, distance, lift, radius
+from heat_neo4j.geometry.search import nearest_neighbours
 
 Array = NDArray[np.float64]
 
@@ -45,14 +46,10 @@ class Drift:
 
 
 @one_blas_thread()
-def measure_drift(
-    old: Array, new: Array, node_ids: Sequence[str], sample: int = 1000, distances: int = 4_000_000
-) -> Drift:
+def measure_drift(old: Array, new: Array, node_ids: Sequence[str], sample: int = 1000) -> Drift:
     """Compare two embeddings of shape (N, d + 1) of the same N nodes; N may be 0.
 
-    Neighbours are compared of at most `sample` nodes; `distances` are held in memory at a time.
-
-    A ValueError if the shapes differ.
+    The neighbours of at most `sample` nodes are compared. A ValueError if the shapes differ.
     """
     if old.shape != new.shape or len(node_ids) != len(old):
         raise ValueError(
@@ -67,40 +64,21 @@ def measure_drift(
         moved=int((old != new).any(axis=1).sum()),
         mean=float(moves.mean()),
         quantiles={str(q): float(np.quantile(moves, q)) for q in _QUANTILES},
-        overlap=_overlap(old, new, sample, distances),
+        overlap=_overlap(old, new, sample),
         radius_change=float((radius(new) - radius(old)).mean()),
         most_moved=tuple((node_ids[row], float(moves[row])) for row in most),
     )
 
 
-def _overlap(old: Array, new: Array, most: int, distances: int) -> float | None:
+def _overlap(old: Array, new: Array, most: int) -> float | None:
     n = len(old)
     k = min(_NEIGHBOURS, n - 1)
     if k == 0:
         return None
     sample = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
-    shared = 0
-    step = max(distances // n, 1)
-    for begin in range(0, len(sample), step):
-        rows = sample[begin : begin + step]
-        nearest = zip(_nearest(old, rows, k), _nearest(new, rows, k), strict=True)
-        shared += sum(len(np.intersect1d(*pair, assume_unique=True)) for pair in nearest)
+    before, after = (nearest_neighbours(points, k, rows=sample, n_threads=1).partner for points in (old, new))
+    shared = sum(len(np.intersect1d(*pair, assume_unique=True)) for pair in zip(before, after, strict=True))
     return shared / (k * len(sample))
-
-
-def _nearest(points: Array, rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the k nearest other nodes of each row; of equally near ones those that come first."""
-    mirrored = points[rows] * np.append(np.full(points.shape[1] - 1, -1.0), 1.0)
-    heights = mirrored @ points.T  # cosh of the distance, which grows with it
-    heights[np.arange(len(rows)), rows] = np.inf
-    if heights.shape[1] <= 4 * k:
-        return np.argsort(heights, axis=1, kind="stable")[:, :k]
-    border = np.partition(heights, k - 1, axis=1)[:, k - 1 : k]
-    nearest = np.empty((len(heights), k), dtype=np.int64)
-    for row, (values, limit) in enumerate(zip(heights, border, strict=True)):
-        candidates = np.flatnonzero(values <= limit[0])
-        nearest[row] = candidates[np.argsort(values[candidates], kind="stable")[:k]]
-    return nearest
 
 
 class Isometry(NamedTuple):

@@ -41,14 +41,14 @@ def test_published_links_are_read_back(store, cypher, publish):
 def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
     points, links = publish(2)
     found = read_page_data(store, MODEL, caption="title", color_by="year", show=["year", "key"])
-    assert found.picture.trained is False
-    assert np.array_equal(found.picture.flat, points)
+    assert found.trained is False
+    assert np.array_equal(found.flat, points)
     assert np.array_equal(found.neighbours.partner, nearest_neighbours(points, 10).partner)
-    assert found.picture.names == [f"<b>{key}" for key in range(N)]
+    assert found.names == [f"<b>{key}" for key in range(N)]
     old = read_page_data(store, MODEL, caption={"ExploreOld": "title"})
-    assert old.picture.names[:4] == found.picture.names[:4]
-    numbers = [element_id.rpartition(":")[2] for element_id in old.picture.model.graph.node_ids]
-    assert old.picture.names[4:] == [f"{LABEL} {number}" for number in numbers[4:]]
+    assert old.names[:4] == found.names[:4]
+    numbers = [element_id.rpartition(":")[2] for element_id in old.model.graph.node_ids]
+    assert old.names[4:] == [f"{LABEL} {number}" for number in numbers[4:]]
     assert found.colours.groups == [str(2000 + key % 3) for key in range(N)]
     assert found.properties == {"year": [2000 + key % 3 for key in range(N)], "key": list(range(N))}
     assert len(found.links) == len(links)
@@ -57,13 +57,13 @@ def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
 def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
     points, _ = publish(4)
     found = read_page_data(store, MODEL, n_threads=1)
-    assert found.picture.trained is True
-    assert found.picture.flat.shape == (N, 3)
-    check_points(found.picture.flat)
+    assert found.trained is True
+    assert found.flat.shape == (N, 3)
+    check_points(found.flat)
     assert np.array_equal(found.neighbours.partner, nearest_neighbours(points, 10).partner)
-    assert found.picture.names == [str(key) for key in range(N)]  # the projection's key
+    assert found.names == [str(key) for key in range(N)]  # the projection's key
     assert found.colours.groups == [f"ExploreOld:{LABEL}" if key < 4 else LABEL for key in range(N)]
-    assert "in 4 dimensions" in found.picture.note
+    assert "in 4 dimensions" in found.note
     assert "trained for this page" in found.page()
 
 
@@ -109,16 +109,16 @@ def test_relationships_that_changed_are_a_note_and_nodes_too(server, store, cyph
     publish(2)
     cypher(f"MATCH (a:`{LABEL}` {{key: 0}}) MATCH (b:`{LABEL}` {{key: 9}}) CREATE (a)-[:EXPLORE_NEXT]->(b)")
     note = "the graph has 31 edges now and had 30 when it was embedded"
-    assert read_page_data(store, MODEL).picture.note.endswith(f"; {note}")
+    assert read_page_data(store, MODEL).note.endswith(f"; {note}")
     arguments = ["explore", "--model", MODEL, "--output", str(tmp_path / "page.html")]
     result = CliRunner().invoke(heat, arguments, prog_name="heat", env=server.environment)
     assert f"Note          {note}\n" in result.stdout
     cypher(f"CREATE (:`{LABEL}` {{key: 99}})")
     cypher(f"MATCH (n:`{LABEL}` {{key: 5}}) DETACH DELETE n")
     found = read_page_data(store, MODEL, show=["title"])
-    assert "; 1 node is newer than run " in found.picture.note
-    assert "; 1 of the 30 nodes of run " in found.picture.note
-    assert found.picture.names == [str(key) for key in range(N) if key != 5]
+    assert "; 1 node is newer than run " in found.note
+    assert "; 1 of the 30 nodes of run " in found.note
+    assert found.names == [str(key) for key in range(N) if key != 5]
     assert found.properties["title"] == [f"<b>{key}" for key in range(N) if key != 5]
     assert found.links is not None
     assert max(found.links.target.max(), found.links.source.max()) < N - 1

@@ -79,17 +79,17 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
 
 
 def _report(data: PageData, output: Path) -> None:
-    published = data.picture.model
+    published = data.model
     graph, run, size = published.graph, published.run, output.stat().st_size
     n_links = 0 if data.links is None else len(data.links)
     notes = list(published.notes)
     document = {"page": str(output), "bytes": size, "model": run.model, "run": run.run_id}
     document |= {"nodes": graph.n_nodes, "edges": graph.n_edges, "links": n_links}
-    if printed_as_json({**document, "trained_for_the_page": data.picture.trained, "notes": notes}):
+    if printed_as_json({**document, "trained_for_the_page": data.trained, "notes": notes}):
         return
     content = f"{plural(graph.n_nodes, 'node')}, {plural(graph.n_edges, 'edge')}"
     facts([("Page", f"{output} ({format_bytes(size)}): open it in a browser")])
     facts([("Graph", f"{content}, {plural(n_links, 'predicted link')} of model {run.model!r}")])
-    if data.picture.trained:
+    if data.trained:
         notes.append("the model has more than 2 dimensions: its graph was embedded in 2 for the picture")
     facts(("Note", note) for note in notes)

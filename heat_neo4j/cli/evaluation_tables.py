@@ -10,9 +10,6 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.output import facts, format_seconds, headed, print_line, printed_as_json, table
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
 
 LINK_COLUMNS = (
@@ -23,10 +20,6 @@ DIGITS = {
     "mean_rank": 1, "precision_at_10": 3, "precision_at_100": 3, "precision_at_written": 3,
     "recall_at_written": 3,
 }  # fmt: skip
-TITLES = {
-    "links": "Link prediction",
-    "classes": "Node classification",
-}
 
 
 def show(evaluation: Evaluation, picture: Path | None) -> None:
@@ -37,14 +30,10 @@ def show(evaluation: Evaluation, picture: Path | None) -> None:
         return
     facts(_head(evaluation))
     print_line()
-    if evaluation.task == "classes":
-        _show_classes(evaluation)
-    else:
-        for place, pattern in enumerate(dict.fromkeys(row.pattern for row in evaluation.rows)):
-            if place:
-                print_line()
-            own = [row for row in evaluation.rows if row.pattern == pattern]
-            _show_rows(own, pattern or "method")
+    for place, pattern in enumerate(dict.fromkeys(row.pattern for row in evaluation.rows)):
+        if place:
+            print_line()
+        _show_rows([row for row in evaluation.rows if row.pattern == pattern], pattern or "method")
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
@@ -55,7 +44,7 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     graph, settings = evaluation.graph, evaluation.settings
     nodes, edges = plural(graph["nodes"], "node"), plural(graph["edges"], "edge")
     yield "Graph", f"{nodes}, {edges}, {plural(graph['attributes'], 'attribute column')}"
-    yield "Task", f"{TITLES[evaluation.task].lower()}: {_task(evaluation)}"
+    yield "Task", f"link prediction: {_task(evaluation)}"
     if settings.get("split") == "random":
         yield "", "any edges are held out: nodes may lose all of theirs"
     elif settings.get("split") == "connected":
@@ -78,10 +67,6 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
 
 def _task(evaluation: Evaluation) -> str:
     settings = evaluation.settings
-    if evaluation.task == "classes":
-        several = "several" if settings["several_classes_per_node"] else "one"
-        nodes = plural(settings["nodes_with_a_class"], "node")
-        return f"{settings['classes']:,} classes, {several} for each of {nodes}"
     counts = sorted(set(settings["test_edges"]))
     held_out = plural(counts[-1], "edge")
     if counts[0] < counts[-1]:
@@ -100,25 +85,6 @@ def _show_rows(rows: Sequence[Row], first: str) -> None:
         header, [[row.method, *(_cell(row, key) for key in columns), _seconds(row)] for row in with_figures]
     )
     _show_missing(((row.method, row) for row in rows), width)
-
-
-def _show_classes(evaluation: Evaluation) -> None:
-    from heat_neo4j.evaluation.report import METRIC_NAMES
-
-    shares = evaluation.settings["shares"]
-    names = list(dict.fromkeys(row.method for row in evaluation.rows))
-    width = max(map(len, names))
-    for place, metric in enumerate(("f1_micro", "f1_macro")):
-        if place:
-            print_line()
-        rows = []
-        for name in names:
-            by_share = [evaluation.row(name, share) for share in shares]
-            if by_share[0].figures:
-                rows.append([name, *(_cell(row, metric) for row in by_share), _seconds(by_share[0])])
-        percents = [f"{100 * share:.3g} %" for share in shares]
-        table([f"{METRIC_NAMES[metric]:<{width}}", *percents, "seconds"], rows)
-        _show_missing(((name, evaluation.row(name, shares[0])) for name in names), width)
 
 
 def _show_missing(rows: Iterable[tuple[str, Row]], width: int) -> None:
@@ -147,22 +113,7 @@ def _seconds(row: Row) -> str:
 def _draw(evaluation: Evaluation, path: Path) -> None:
     from heat_neo4j import plots
 
-    if evaluation.task == "classes":
-        shares = evaluation.settings["shares"]
-        names = dict.fromkeys(row.method for row in evaluation.rows if row.figures)
-        scores = {
-            name: _spread([evaluation.row(name, share) for share in shares], "f1_macro") for name in names
-        }
-        axes = plots.plot_label_share(shares, scores, metric="F1 macro")
-    else:
-        by_pattern = evaluation.curves
-        axes = plots.plot_roc(by_pattern[""]) if "" in by_pattern else plots.plot_roc_panels(by_pattern)
-    plots.add_title(axes, TITLES[evaluation.task])
+    by_pattern = evaluation.curves
+    axes = plots.plot_roc(by_pattern[""]) if "" in by_pattern else plots.plot_roc_panels(by_pattern)
+    plots.add_title(axes, "Link prediction")
     plots.save_picture(axes, path)
-
-
-def _spread(rows: Sequence[Row], metric: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from numpy import array
-
-    figures = [row.figures[metric] for row in rows]
-    return array([figure.mean for figure in figures]), array([figure.sd or 0.0 for figure in figures])

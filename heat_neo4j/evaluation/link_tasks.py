@@ -115,7 +115,7 @@ def evaluate_links(
     if not rows:
         raise EvaluationError("; ".join(map(_nothing, wanted)))
     notes = tuple(table.notes(rows, limits))
-    return Evaluation("links", rows, seeds, sizes_of(graph), settings, notes, table.curves)
+    return Evaluation(rows, seeds, sizes_of(graph), settings, notes, table.curves)
 
 
 def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Pattern | None, ...]:
@@ -204,7 +204,7 @@ class _LinkTable:
     def rows(self) -> tuple[Row, ...]:
         """Return the rows, pattern by pattern."""
         return tuple(
-            trials.row(name, None, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
+            trials.row(name, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
             for pattern, methods in self._trials.items()
             for name, trials in methods.items()
         )

@@ -18,13 +18,11 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.ranking import Limits
-from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import (
     BaselineUnavailableError,
     adamic_adar,
     attribute_cosine,
-    attribute_svd,
     paths_of_three,
     poincare_embedding,
     popularity,
@@ -66,12 +64,6 @@ Baseline = Callable[[Graph, Pattern | None], DirectedScorer]
 
 _TRIAL_SHARE = 0.1  # of the links, by which the parameters of a baseline are chosen
 _TRIAL_LIMITS = Limits(exact_nodes=0, nodes=300)
-
-Features = Callable[[Graph, int], Array]
-"""Called with a graph and a seed; returns one row of features per node (no columns: classes' sizes alone).
-
-`BaselineUnavailableError` leaves the row empty but for its message.
-"""
 
 
 class EvaluationError(ValueError):
@@ -229,21 +221,6 @@ def _poincare_method(n_components: int, on_progress: Progress) -> Method:
     return for_all_patterns(
         lambda graph, seed: DistanceScorer(_poincare(graph, seed, n_components, on_progress))
     )
-
-
-def feature_methods(
-    n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
-) -> dict[str, Features]:
-    """Return the baselines for node classification; parameters as for `link_methods`."""
-
-    def poincare(graph: Graph, seed: int) -> Array:
-        return to_klein(_poincare(graph, seed, n_components, on_progress))
-
-    return {
-        "SVD of the attributes": lambda graph, seed: attribute_svd(graph, n_components, seed),
-        **({GENSIM_ROW: poincare} if gensim else {}),
-        "majority class": lambda graph, seed: np.empty((graph.n_nodes, 0)),
-    }
 
 
 def _attribute_cosine(graph: Graph, pattern: Pattern | None) -> DirectedScorer:

@@ -27,8 +27,6 @@ METRIC_NAMES: Mapping[str, str] = {
     "mean_average_precision": "mAP",
     "auroc": "AUROC",
     "average_precision": "AP",
-    "f1_micro": "F1 micro",
-    "f1_macro": "F1 macro",
 }
 """How each metric is called in a table."""
 
@@ -64,12 +62,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """One method, at one setting if the task has a scale of them."""
+    """One method."""
 
     method: str
     figures: Mapping[str, Figure] = field(default_factory=dict)
     seconds: tuple[float, ...] = ()  # by seed: to make the method ready to score, training and the like
-    at: float | None = None  # the share of the labels, or alpha
     is_ours: bool = False  # the estimator that is evaluated, or a variant; the others are baselines
     missing: str = ""  # why there are no figures
     pattern: str = ""  # whose links are predicted, if the graph has patterns
@@ -80,7 +77,6 @@ class Row:
         return {
             "method": self.method,
             "pattern": self.pattern or None,
-            "at": self.at,
             "is_ours": self.is_ours,
             "missing": self.missing,
             "metrics": {name: figure.to_dict() for name, figure in self.figures.items()},
@@ -111,10 +107,10 @@ class Trials:
         """Add a seed that is like the first one."""
         self.add(PairFigures(self.metrics[0], self.errors[0]), self.seconds[0])
 
-    def row(self, method: str, at: float | None, *, is_ours: bool, pattern: str = "") -> Row:
+    def row(self, method: str, *, is_ours: bool, pattern: str = "") -> Row:
         """Return the row; a metric that a seed lacks is left out."""
         if self.missing:
-            return Row(method, at=at, is_ours=is_ours, missing=self.missing, pattern=pattern)
+            return Row(method, is_ours=is_ours, missing=self.missing, pattern=pattern)
         figures = {
             name: Figure(
                 tuple(metrics[name] for metrics in self.metrics),
@@ -124,15 +120,15 @@ class Trials:
             if all(name in metrics for metrics in self.metrics)
         }
         seconds, chosen = tuple(self.seconds), tuple(self.chosen)
-        return Row(method, figures, seconds, at, is_ours, pattern=pattern, chosen=chosen)
+        return Row(method, figures, seconds, is_ours, pattern=pattern, chosen=chosen)
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Result):
-    """The table of one task: "links" or "classes".
+    """The table of an evaluation of links.
 
     `to_frame` has a row for each method, pattern and seed. Its columns are pattern (empty for a graph without
-    directions), method, at (share of the labels, or alpha), is_ours, seed, seconds, chosen (parameters of a
+    directions), method, is_ours, seed, seconds, chosen (parameters of a
     baseline), missing (why there are no figures), and one for each metric, NaN where it is missing.
 
     Examples
@@ -141,7 +137,6 @@ class Evaluation(Result):
     >>> table.to_frame().sort_values("mean_reciprocal_rank")  # doctest: +SKIP
     """
 
-    task: str
     rows: tuple[Row, ...]
     seeds: tuple[int, ...]
     graph: Mapping[str, int]  # numbers of nodes, edges and attributes
@@ -150,15 +145,15 @@ class Evaluation(Result):
     # Of the first seed: ROC curves by pattern ("" for a graph without), then by method.
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
-    def row(self, method: str, at: float | None = None, pattern: str = "") -> Row:
+    def row(self, method: str, pattern: str = "") -> Row:
         """Return the row of a method; a KeyError if there is none."""
         for row in self.rows:
-            if (row.method, row.at, row.pattern) == (method, at, pattern):
+            if (row.method, row.pattern) == (method, pattern):
                 return row
-        raise KeyError(f"no row of {method!r} at {at}" + (f" of {pattern}" if pattern else ""))
+        raise KeyError(f"no row of {method!r}" + (f" of {pattern}" if pattern else ""))
 
     def __repr__(self) -> str:
-        return f"Evaluation({self.task}: {plural(len(self.rows), 'row')}, {plural(len(self.seeds), 'seed')})"
+        return f"Evaluation({plural(len(self.rows), 'row')}, {plural(len(self.seeds), 'seed')})"
 
     def _columns(self) -> dict[str, Any]:
         metrics = [name for name in METRIC_NAMES if any(name in row.figures for row in self.rows)]
@@ -166,7 +161,6 @@ class Evaluation(Result):
             {
                 "pattern": row.pattern,
                 "method": row.method,
-                "at": np.nan if row.at is None else row.at,
                 "is_ours": row.is_ours,
                 "seed": seed,
                 "seconds": _at(row.seconds, place, np.nan),
@@ -185,7 +179,6 @@ class Evaluation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON can hold it, without the curves."""
         return {
-            "task": self.task,
             "graph": dict(self.graph),
             "settings": dict(self.settings),
             "seeds": list(self.seeds),

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
@@ -151,21 +150,6 @@ def largest_singular(
     """
     left, values, right = randomized_svd(matrix, rank, n_iter=iterations, random_state=0)
     return left, values, right
-
-
-def attribute_svd(graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:
-    """Return coordinates, shape (N, min(n_components, F)), of a truncated SVD of the attributes.
-
-    A BaselineUnavailableError if the graph has no attributes.
-    """
-    if graph.attributes is None or graph.n_attributes == 0:
-        raise BaselineUnavailableError("the graph has no attributes")
-    k = min(n_components, graph.n_attributes)
-    if k == graph.n_attributes:  # every direction is kept: the attributes, but for a rotation
-        x = graph.attributes
-        return np.asarray(x.toarray() if sparse.issparse(x) else x)
-    svd = TruncatedSVD(n_components=k, random_state=seed)
-    return np.asarray(svd.fit_transform(graph.attributes), dtype=np.float64)
 
 
 def poincare_embedding(

@@ -1,7 +1,6 @@
 """Pictures (matplotlib, the extra ``plot``). Functions take arrays and Axes and return Axes."""
 
 from heat_neo4j.plots.diagrams import (
-    plot_label_share,
     plot_radius_by_degree,
     plot_reliability,
     plot_roc,
@@ -16,7 +15,6 @@ __all__ = [
     "check_installed",
     "geodesics",
     "plot_disk",
-    "plot_label_share",
     "plot_radius_by_degree",
     "plot_reliability",
     "plot_roc",

@@ -58,30 +58,6 @@ def plot_roc_panels(curves: Mapping[str, Mapping[str, Curve]]) -> Axes:
     return panels[0]
 
 
-def plot_label_share(
-    shares: ArrayLike, scores: Mapping[str, Curve], *, metric: str, ax: Axes | None = None
-) -> Axes:
-    """Draw the score of node classification by the share of nodes whose class is known.
-
-    `scores` holds mean and standard deviation over seeds of each method; `metric` is the title of the axis.
-    """
-    xs = np.asarray(shares, dtype=np.float64)
-    if not scores or xs.ndim != 1 or not xs.size:
-        raise ValueError("there must be at least one place and one score to draw")
-    for name, pair in scores.items():
-        if any(np.shape(values) != xs.shape for values in pair):
-            raise ValueError(f"scores of {name!r} must be mean and sd of shape {xs.shape}")
-    axes = diagram(ax, 7.2, 4.8, x="share of nodes with a known class", y=metric)
-    entries: dict[str, Any] = {}
-    for (name, (mean, sd)), style, marker in zip(scores.items(), _styles(), cycle(_MARKS), strict=False):
-        bars: dict[str, Any] = {"marker": marker, "markersize": 5, "capsize": 2.5, "elinewidth": 1.0}
-        entries[name] = axes.errorbar(xs, mean, yerr=sd, **bars, **style)
-    axes.set_xticks(_readable(xs))
-    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
-    add_legend(axes, entries)
-    return axes
-
-
 def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:
     if not curves:
         raise ValueError("curves must hold at least one")
@@ -98,15 +74,6 @@ def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Ax
         (entries[name],) = axes.plot(xs, ys, **style)
     add_legend(axes, entries, loc=legend)
     return axes
-
-
-def _readable(positions: NDArray[np.float64]) -> list[float]:
-    """Return the positions that are far enough from the previous one to show their number."""
-    shown: list[float] = []
-    for position in np.unique(positions).tolist():
-        if not shown or position - shown[-1] >= 0.045 * np.ptp(positions):
-            shown.append(position)
-    return shown
 
 
 def _styles() -> Iterator[dict[str, Any]]:

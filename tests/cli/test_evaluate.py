@@ -92,7 +92,7 @@ def test_json_is_one_document_with_every_seed(files):
     result = run(*arguments)
     assert result.stderr == ""
     document = json.loads(result.stdout)
-    assert (document["task"], document["seeds"]) == ("links", [5, 6])
+    assert document["seeds"] == [5, 6]
     heat_row, *others = document["methods"]
     auroc = heat_row["metrics"]["auroc"]
     assert auroc["mean"] == pytest.approx(np.mean(auroc["values"]))
@@ -106,10 +106,9 @@ def test_json_is_one_document_with_every_seed(files):
 
 def test_a_baseline_that_is_not_there_is_a_line_of_the_table(files, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim", None)
-    for command, more in (("links", ()), ("classes", named(files, "labels"))):
-        shown = run(command, *named(files, "edges"), *more, *QUICK, "--gensim").stdout
-        line = "Nickel & Kiela (gensim)  not installed: pip install 'heat-neo4j[baselines]'"
-        assert line in shown.splitlines()
+    shown = run("links", *named(files, "edges"), *QUICK, "--gensim").stdout
+    line = "Nickel & Kiela (gensim)  not installed: pip install 'heat-neo4j[baselines]'"
+    assert line in shown.splitlines()
 
 
 def test_the_latest_edges_are_held_out(files):
@@ -123,37 +122,15 @@ def test_the_latest_edges_are_held_out(files):
     assert result.stderr.splitlines()[-1].startswith("heat: --split time needs times: ")
 
 
-def test_classes(files):
-    picture = files / "c.pdf"
-    arguments = (
-        "classes",
-        *named(files, "edges", "attributes", "labels"),
-        *QUICK,
-        "--seeds",
-        "2",
-    )
-    result = run(*arguments, "--label-share", "0.1", "--label-share", "0.3", "--picture", str(picture))
-    assert "node classification: 3 classes, one for each of 60 nodes" in result.stdout
-    assert re.search("F1 micro +10 % ", result.stdout)
-    assert re.search("F1 macro +10 % ", result.stdout)
-    for name in ("HEAT", "SVD of the attributes", "majority class"):
-        tables = result.stdout[: result.stdout.index("Notes")]
-        assert sum(line.startswith(name) for line in tables.splitlines()) == (3 if name == "HEAT" else 2)
-    assert "HEAT beats every baseline on F1 " in result.stdout or "HEAT loses to " in result.stdout
-    assert picture.exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (("links", "--picture", "x.txt"), 2, "--picture must end in .png, .svg, .pdf, got 'x.txt'"),
         (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
         (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file in the place of --attribute"),
-        (("links", "--label", "A"), 2, "with --edges, give --class-file in the place of --label"),
+        (("links", "--label", "A"), 2, "--label: with --edges, directions and types do not"),
         (("links", "--predict", "A-R->B"), 2, "--predict: with --edges, directions and types do not"),
         (("links", "--attribute-file", "none.csv"), 2, "'--attribute-file': File 'none.csv' does not exist"),
-        (("classes",), 2, "with --edges, name the file of classes with --class-file"),
-        (("classes", "--classes", "x"), 2, "with --edges, classes are in the --class-file"),
         (("links", "--share", "1"), 2, "--share"),
     ],
 )
@@ -171,17 +148,6 @@ def test_walks_by_direction_are_refused_for_edges_that_have_none(files, tmp_path
         "forward and type_balance of heat.toml: with --edges, directions and types do not count"
         in result.stderr
     )
-
-
-def test_without_files_it_asks_for_classes_and_a_server(files):
-    assert "give either --classes PROPERTY or --classes-from-labels" in run("classes", code=2).stderr
-    both = run("classes", "--classes", "x", "--classes-from-labels", code=2)
-    assert "give either --classes PROPERTY" in both.stderr
-    told = run("classes", "--classes", "x", "--attribute", "x", code=2)
-    assert "'x' is both the class and an attribute" in told.stderr
-    assert run("links", code=2).stderr.startswith("heat: no server given")
-    told = run("links", "--class-file", str(files / "labels.csv"), code=2)
-    assert "--class-file goes with --edges only" in told.stderr
 
 
 def test_a_graph_that_cannot_be_cut_is_one_line(files):

@@ -10,7 +10,7 @@ import pytest
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_links
+from heat_neo4j.evaluation import evaluate_links
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from tests.support.commands import invoker
@@ -64,34 +64,6 @@ def test_the_latest_relationships_are_held_out(invoke, cypher):
     assert "the latest edges are held out, from 2024-0" in invoke("links", *NAMES, *QUICK, *more).stdout
     result = invoke("links", *NAMES, *QUICK, "--split", "time", code=4)
     assert result.stderr.splitlines()[-1].startswith("heat: --split time needs times")
-
-
-def test_classes_come_from_a_property_a_list_or_labels(invoke, cypher, store):
-    before = snapshot(cypher)
-    base = ("classes", *NAMES, *QUICK, "--seeds", "1", "--no-baselines", "--label-share", "0.2")
-    document = json.loads(invoke(*base, "--classes", "field", "--json").stdout)
-    settings = document["settings"]
-    assert (settings["classes"], settings["nodes_with_a_class"]) == (3, 59)
-    assert "1 node has no class and takes no part" in document["notes"]
-    graph = store.read_graph(PROJECTION)
-    values = ["abc"[key % 3] if key != 7 else None for key in range(60)]
-    model = HEAT(2, walks_per_node=2, walk_length=8)
-    found = evaluate_classes(graph, model, classes_from_values(values), shares=(0.2,), seeds=(0,), methods={})
-    metrics = document["methods"][0]["metrics"]
-    assert metrics["f1_macro"]["values"] == list(found.row("HEAT", 0.2).figures["f1_macro"].values)
-    several = json.loads(invoke(*base, "--classes", "topics", "--json").stdout)["settings"]
-    assert (several["classes"], several["several_classes_per_node"]) == (3, True)
-    assert snapshot(cypher) == before
-
-
-def test_labels_that_leave_one_class_are_refused(invoke, cypher):
-    base = ("classes", *NAMES, *QUICK, "--seeds", "1", "--no-baselines", "--classes-from-labels")
-    last = invoke(*base, code=4).stderr.splitlines()[-1]
-    assert last == (
-        "heat: the graph cannot be evaluated: classification takes two classes at least, the nodes have 1"
-    )
-    cypher(f"MATCH (n:{LABEL}) WHERE NOT n:EvaluateSpecial SET n:EvaluatePlain")
-    assert "2 classes, one for each of 60 nodes" in invoke(*base).stdout
 
 
 def test_a_property_is_read_as_it_is_in_the_order_of_the_rows(cypher, store, monkeypatch):

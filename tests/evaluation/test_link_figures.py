@@ -260,7 +260,7 @@ def test_a_decomposition_is_close_to_the_best_and_never_fails() -> None:
 def test_the_tables_are_printed_pattern_by_pattern(monkeypatch, tmp_path) -> None:
     @contextmanager
     def opened(options, progress):
-        yield command._Source(GRAPH, None)
+        yield GRAPH
 
     monkeypatch.setattr(command, "_opened", opened)
     quick = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")

@@ -71,28 +71,6 @@ def test_svd_is_the_best_approximation_of_its_rank(normalised: bool) -> None:
     np.testing.assert_allclose(found, best, atol=1e-4)
 
 
-@pytest.mark.parametrize("sparsely", [True, False])
-def test_attribute_svd_keeps_what_it_can(sparsely: bool) -> None:
-    graph = a_graph()
-    values = graph.attributes.toarray()
-    if not sparsely:
-        graph = Graph(graph.adjacency, values)
-    found = baselines.attribute_svd(graph, 3, seed=1)
-    left, sizes, right = np.linalg.svd(values, full_matrices=False)
-    assert found.shape == (30, 3)
-    # The randomised decomposition is nearly the best of its rank.
-    lost = np.linalg.norm(found @ np.linalg.lstsq(found, values, rcond=None)[0] - values)
-    assert lost < 1.02 * np.linalg.norm(left[:, 3:] * sizes[3:] @ right[3:])
-    np.testing.assert_array_equal(found, baselines.attribute_svd(graph, 3, seed=1))
-    np.testing.assert_array_equal(baselines.attribute_svd(graph, 8, seed=1), values)
-    np.testing.assert_array_equal(baselines.attribute_svd(graph, 50, seed=1), values)
-
-
-def test_attribute_svd_needs_attributes() -> None:
-    with pytest.raises(baselines.BaselineUnavailableError, match="the graph has no attributes"):
-        baselines.attribute_svd(a_graph(attributes=False), 3, seed=0)
-
-
 @needs_gensim
 def test_poincare_embedding_is_gensims_in_the_order_of_the_graph() -> None:
     from gensim.models.poincare import PoincareModel

@@ -51,7 +51,6 @@ def stars(n, generator):
 def every_diagram(generator, ax=None):
     graph, points = stars(50, generator)
     yield plots.plot_roc(CURVES, ax=ax)
-    yield plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro", ax=ax)
     yield plots.plot_radius_by_degree(points, graph, ax=ax)
     yield plots.plot_reliability({"A-B->C": RELIABILITY}, ax=ax)
 
@@ -81,28 +80,6 @@ def test_more_curves_than_colours_can_still_be_told_apart():
     many = {f"method {place}": CURVES["HEAT"] for place in range(23)}
     lines = [line for line in plots.plot_roc(many).lines if line.get_xdata()[1] == 0.1]
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 23
-
-
-def test_means_and_standard_deviations_are_drawn():
-    places = [0.02, 0.04, 0.1]
-    axes = plots.plot_label_share(places, SCORES, metric="F1 macro")
-    assert axes.get_ylabel() == "F1 macro"
-    for container, (mean, sd) in zip(axes.containers, SCORES.values(), strict=True):
-        line, _, (bar,) = container.lines
-        np.testing.assert_allclose(line.get_xydata().T, (places, mean))
-        low, high = np.array(bar.get_segments())[:, :, 1].T
-        np.testing.assert_allclose(high - low, 2 * np.array(sd), atol=1e-12)
-        np.testing.assert_allclose(high + low, 2 * np.array(mean))
-    assert legend(axes) == list(SCORES)
-
-
-def test_shares_that_lie_close_are_not_written_over_each_other():
-    shares = [0.02, 0.021, 0.022, 0.04, 0.06, 0.08, 0.1]
-    axes = plots.plot_label_share(shares, {"HEAT": (np.linspace(0.9, 1, 7), np.zeros(7))}, metric="F1")
-    axes.figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in axes.get_xticklabels()]
-    assert len(boxes) >= 5
-    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
 def test_reliability_shows_the_share_of_links_of_each_bin_and_its_interval(generator):
@@ -170,7 +147,7 @@ def test_nothing_written_overlaps_or_is_cut_off(generator):
 
 
 def test_axes_of_the_callers_own_are_used(generator):
-    for place in range(4):
+    for place in range(3):
         own = Figure().add_subplot()
         assert list(every_diagram(generator, ax=own))[place] is own
 
@@ -223,11 +200,6 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
         (lambda: plots.plot_roc({"a": ([0, 1], [0, 0.5, 1])}), "'a' must be two arrays of one length"),
         (lambda: plots.plot_roc({"a": ([0, 2], [0, 1])}), r"'a' leaves \[0, 1\]"),
         (lambda: plots.plot_roc({"a": ([0, np.nan], [0, 1])}), r"'a' leaves \[0, 1\]"),
-        (lambda: plots.plot_label_share([0.0], {}, metric="F1"), "at least one place and one score"),
-        (
-            lambda: plots.plot_label_share([0.0, 1.0], {"a": ([1.0], [0.0])}, metric="F1"),
-            r"'a' must be .* shape \(2,\)",
-        ),
         (lambda: plots.plot_reliability({}), "no reliability to draw"),
         (
             lambda: plots.plot_radius_by_degree(lift(np.zeros((2, 2))), Graph(sparse.csr_array((3, 3)))),
@@ -241,9 +213,8 @@ def test_nonsense_is_refused(draw, complaint):
 
 
 def test_a_legend_of_long_names_takes_more_rows_and_stays_in_the_picture():
-    mean = np.linspace(0.5, 0.6, 3)
-    scores = {f"a method with a rather long name, number {place}": (mean, 0 * mean) for place in range(5)}
-    axes = plots.plot_label_share([0.02, 0.05, 0.1], scores, metric="F1 micro")
+    scores = {f"a method with a rather long name, number {place}": CURVES["HEAT"] for place in range(5)}
+    axes = plots.plot_roc(scores)
     axes.figure.draw_without_rendering()
     box, frame = axes.get_legend().get_window_extent(), axes.figure.bbox
     assert frame.x0 <= box.x0 < box.x1 <= frame.x1

@@ -61,7 +61,6 @@ def test_what_is_no_regular_file_is_refused_and_stays(output, odd):
 COMMANDS = (
     *(("plot", picture, "--output") for picture in ("disk", "reliability", "degree")),
     ("evaluate", "links", "--picture"),
-    ("evaluate", "classes", "--classes-from-labels", "--picture"),
     ("explore", "--output"),
     ("demo", "--picture"),
     ("serve", "--every", "1h", "--health-file"),

@@ -31,7 +31,7 @@ RESULTS = [
     near(),
     Rows([{HOSTILE: HOSTILE}]),
     ClearReport((HOSTILE,), (), 3, 4, dry_run=True),
-    Evaluation("links", (Row(HOSTILE, {"auroc": Figure((0.5,))}),), (0,), {}, {}),
+    Evaluation((Row(HOSTILE, {"auroc": Figure((0.5,))}),), (0,), {}, {}),
 ]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -32,17 +32,12 @@ from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j._utils.progress import Progress
-    from heat_neo4j.database.store import Neo4jStore
-    from heat_neo4j.embedding.estimator import Embedder
-    from heat_neo4j.evaluation import NodeClasses
     from heat_neo4j.graph import Graph
     from heat_neo4j.linkpred.splits import Split
 
-_M = TypeVar("_M")
 NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words
-heat evaluate classes --label Paper --relationship CITES --classes field
 heat evaluate links --edges edges.csv --attribute-file attributes.csv
 """
 LINKS_EXAMPLE = """
@@ -51,14 +46,9 @@ heat evaluate links --label User --label Movie --relationship RATED --predict 'U
 heat evaluate links --label Paper --relationship CITES --time published --split time
 heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-baselines
 """
-CLASSES_EXAMPLE = """
-heat evaluate classes --label Paper --relationship CITES --attribute words --classes field
-heat evaluate classes --edges edges.csv --attribute-file attributes.csv --class-file labels.csv
-"""
 
 HEADING = "Evaluation"
 FILES = "Graph from files"
-FILES_IN_PLACE = (("attributes", "--attribute", "--attribute-file"), ("labels", "--label", "--class-file"))
 SHARE = Number(0, 1, min_open=True, max_open=True)
 
 
@@ -71,8 +61,6 @@ options_of_all: Decorator[Any] = stack(
            help="Edge list as for `heat load`, instead of a database."),
     option("--attribute-file", heading=FILES, level="more", type=FILE_IN,
            help="With --edges: the nodes' numbers."),
-    option("--class-file", heading=FILES, level="more", type=FILE_IN,
-           help="With --edges: the nodes' classes."),
     header_option,
     setting_options("projection"),
     database_options,
@@ -93,16 +81,6 @@ baselines_option: Decorator[Any] = stack(
            help="Compare with simpler methods on the same data."),
     option("--gensim", level="more", heading=HEADING, is_flag=True,
            help="Add gensim's Poincaré embedding, which takes longer than all others together."),
-)  # fmt: skip
-classes_options: Decorator[Any] = stack(
-    option("--classes", heading=HEADING, metavar="PROPERTY",
-           help="Node property with the class: a text or whole number, "
-                "or a list of them for several classes."),
-    option("--classes-from-labels", level="more", heading=HEADING, is_flag=True,
-           help="Take the node labels that not all nodes carry as classes."),
-    option("--label-share", "label_shares", level="more", heading=HEADING, type=SHARE, multiple=True,
-           default=(0.02, 0.04, 0.06, 0.08, 0.1), metavar="X",
-           help="Share of the nodes with a class to learn from; repeat for more."),
 )  # fmt: skip
 
 
@@ -129,6 +107,8 @@ def links(
     share: float,
     split: Split,
     combined: bool,
+    baselines: bool,
+    gensim: bool,
     picture: Path | None,
     **options: Any,
 ) -> None:
@@ -148,18 +128,18 @@ def links(
     given = click.get_current_context().get_parameter_source("patterns")
     if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"--predict: {NO_TYPES}")
-    with _working() as progress, _opened(options, progress) as source:
+    with _working() as progress, _opened(options, progress) as graph:
         from heat_neo4j.evaluation import evaluate_links
         from heat_neo4j.evaluation.methods import link_methods
 
         evaluation = evaluate_links(
-            source.graph,
+            graph,
             model,
-            () if source.graph.relationships is None else patterns,
+            () if graph.relationships is None else patterns,
             share=share,
-            split=_checked(split, source.graph),
+            split=_checked(split, graph),
             seeds=_seeds(options),
-            methods=_baselines(link_methods, options, progress),
+            methods=link_methods(model.n_components, progress, gensim=gensim) if baselines else {},
             combined=combined,
             choose=chosen_from(options),
             choose_seconds=options["choose_seconds"],
@@ -168,87 +148,32 @@ def links(
     show(evaluation, picture)
 
 
-@evaluate.command(cls=HeatCommand, example=CLASSES_EXAMPLE)
-@classes_options
-@baselines_option
-@setting_options("heat")
-@options_of_all
-def classes(label_shares: tuple[float, ...], picture: Path | None, **options: Any) -> None:
-    """Predict the classes of nodes from a few known ones.
-
-    Logistic regression on Klein coordinates, which were trained without classes. If nodes have several
-    classes, each gets as many as it has. With --edges the classes are in the --class-file.
-    """
-    _check_classes(options)
-    model = _model(options)
-    with _working() as progress, _opened(options, progress) as source:
-        from heat_neo4j.evaluation import evaluate_classes
-        from heat_neo4j.evaluation.methods import feature_methods
-
-        evaluation = evaluate_classes(
-            source.graph,
-            model,
-            source.classes(options),
-            shares=tuple(dict.fromkeys(label_shares)),
-            seeds=_seeds(options),
-            methods=_baselines(feature_methods, options, progress),
-            on_progress=progress,
-        )
-    show(evaluation, picture)
-
-
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """A graph, and the open database that it is from; None for files."""
-
-    graph: Graph
-    store: Neo4jStore | None
-
-    def classes(self, options: Mapping[str, Any]) -> NodeClasses:
-        """Return the classes that the options name; those of files are in the file of labels."""
-        from heat_neo4j.evaluation import classes_from_labels, classes_from_values
-
-        if self.store is None or options["classes"] is None:
-            return classes_from_labels(self.graph)
-        name = options["classes"]
-        return classes_from_values(self.store.read_property(self.graph, name), name)
-
-
 @contextmanager
-def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[_Source]:
-    """Read the graph that the options name; its database stays open meanwhile."""
+def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[Graph]:
+    """Read the graph that the options name."""
     context = click.get_current_context()
     if options["edges"] is not None:
-        for name, flag, of_files in FILES_IN_PLACE:
-            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"with --edges, give {of_files} in the place of {flag}")
+        if context.get_parameter_source("attributes") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("with --edges, give --attribute-file in the place of --attribute")
+        if context.get_parameter_source("labels") is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--label: {NO_TYPES}")
         if (options["forward"], options["type_balance"]) != (0.5, 0.0):
             raise click.UsageError(f"forward and type_balance of heat.toml: {NO_TYPES}")
         from heat_neo4j.inputs.files import read_graph_files
 
-        paths = options["edges"], options["attribute_file"], options["class_file"]
-        files = read_graph_files(*paths, header=options["header"])
+        files = read_graph_files(options["edges"], options["attribute_file"], header=options["header"])
         if not as_json():
             for reading in files.readings:
                 print_line(f"read {reading}", err=True)
-        yield _Source(replace(files.to_graph(), relationships=None), None)
+        yield replace(files.to_graph(), relationships=None)
         return
-    for _, _, flag in FILES_IN_PLACE:
-        if options[flag[2:].replace("-", "_")] is not None:
-            raise click.UsageError(f"{flag} goes with --edges only")
+    if options["attribute_file"] is not None:
+        raise click.UsageError("--attribute-file goes with --edges only")
     if options["header"] is not None:
         raise click.UsageError("--header and --no-header go with --edges only")
     with open_store(options) as store:
-        yield _Source(store.read_graph(projection_from(options), on_progress=progress), store)
-
-
-def _baselines(
-    make: Callable[..., dict[str, _M]], options: Mapping[str, Any], progress: Progress
-) -> dict[str, _M]:
-    """Return the simpler methods of a task, if they are asked for."""
-    if not options["baselines"]:
-        return {}
-    return make(options["n_components"], progress, gensim=options["gensim"])
+        graph = store.read_graph(projection_from(options), on_progress=progress)
+    yield graph
 
 
 def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:
@@ -265,16 +190,6 @@ def _checked(split: Split, graph: Graph) -> Split:
     return split
 
 
-def _model(options: dict[str, Any]) -> Embedder:
-    """Return the estimator for a task that leaves all parameters as they are given."""
-    chosen = chosen_from(options)
-    if chosen:
-        name = chosen[0].replace("_", "-")
-        line = f"--{name} auto: only `heat evaluate links` and `heat embed` choose; give a number"
-        raise click.UsageError(line)
-    return heat_from(options)
-
-
 @contextmanager
 def _working() -> Iterator[Reporter]:
     """Report progress; a graph that cannot be evaluated is the graph's fault, not ours."""
@@ -287,17 +202,3 @@ def _working() -> Iterator[Reporter]:
             yield progress
         except (EvaluationError, NothingToLearnError, TuningError) as error:
             raise ProjectionError(f"the graph cannot be evaluated: {error}") from error
-
-
-def _check_classes(options: dict[str, Any]) -> None:
-    """Refuse options that name no classes, or two kinds, or that give the classes away."""
-    name = options["classes"]
-    if options["edges"] is not None:
-        if name is not None or options["classes_from_labels"]:
-            raise click.UsageError("with --edges, classes are in the --class-file")
-        if options["class_file"] is None:
-            raise click.UsageError("with --edges, name the file of classes with --class-file")
-    elif (name is None) != options["classes_from_labels"]:
-        raise click.UsageError("give either --classes PROPERTY or --classes-from-labels")
-    if name is not None and name in options["attributes"]:
-        raise click.UsageError(f"{name!r} is both the class and an attribute: it would tell itself")

@@ -16,21 +16,18 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding import schedule
-from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
+from heat_neo4j.evaluation import link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
     GENSIM_ROW,
     HEAT_ROW,
     SCORE_ROW,
-    Features,
     Method,
     OwnRows,
     Unseeded,
-    feature_methods,
     fit_heat,
     link_methods,
 )
-from heat_neo4j.evaluation.node_classes import class_scores
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
@@ -39,6 +36,7 @@ from heat_neo4j.linkpred.baselines import (
     BaselineUnavailableError,
     adamic_adar,
     paths_of_three,
+    poincare_embedding,
     popularity,
     truncated_svd,
 )
@@ -46,6 +44,7 @@ from heat_neo4j.linkpred.metrics import auroc, average_precision
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks import dirlink
+from tests.benchmarks.node_classes import NodeClasses, attribute_svd, class_scores
 from tests.benchmarks.results import graphs, variants
 from tests.support import datasets
 
@@ -213,10 +212,6 @@ def _heat_features(graph: Graph, seed: int, given: Mapping[str, Any]) -> NDArray
     return to_klein(fit_heat(_heat(seed, given), graph, seed))
 
 
-def _unparametrised(method: Features) -> Callable[[Graph, int, Mapping[str, Any]], NDArray[np.float64]]:
-    return lambda graph, seed, given: method(graph, seed)
-
-
 _LINK_METHODS = link_methods(10, gensim=True)
 BASELINES: Mapping[str, Method] = {
     "popularity": Unseeded(popularity),
@@ -227,9 +222,11 @@ BASELINES: Mapping[str, Method] = {
     "paths of three": Unseeded(paths_of_three),
 }
 """What HEAT is compared with in link prediction."""
-FEATURES = {
+FEATURES: Mapping[str, Callable[[Graph, int, Mapping[str, Any]], NDArray[np.float64]]] = {
     HEAT_ROW: _heat_features,
-    **{name: _unparametrised(method) for name, method in feature_methods(10, gensim=True).items()},
+    "SVD of the attributes": lambda graph, seed, given: attribute_svd(graph, 10, seed),
+    GENSIM_ROW: lambda graph, seed, given: to_klein(poincare_embedding(graph, 10, seed)),
+    "majority class": lambda graph, seed, given: np.empty((graph.n_nodes, 0)),
 }
 """What nodes are classified by."""
 

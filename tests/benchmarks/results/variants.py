@@ -16,7 +16,7 @@ from heat_neo4j.embedding import similarity, walks
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.baselines import attribute_svd
+from tests.benchmarks.node_classes import attribute_svd
 
 __all__ = ["VARIANTS", "in_place"]
 

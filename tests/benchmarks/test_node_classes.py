@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
-from heat_neo4j.errors import ProjectionError
-from heat_neo4j.evaluation import EvaluationError, classes_from_labels, classes_from_values, evaluate_classes
-from heat_neo4j.evaluation.node_classes import NodeClasses, classify, split_nodes
-from heat_neo4j.graph import Graph
-from heat_neo4j.heat import HEAT
+from tests.benchmarks.node_classes import NodeClasses, class_scores, classify, split_nodes
 from tests.support import naive_evaluation
-
-MODEL = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1)
 
 
 def sets(member: np.ndarray) -> list[set[int]]:
@@ -28,44 +21,6 @@ def blobs(n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     own = rng.integers(3, size=n)
     return np.eye(3)[own] * 1.5 + rng.normal(size=(n, 3)), np.eye(3, dtype=bool)[own]
-
-
-def two_rings(n: int = 30) -> Graph:
-    """Two rings with a bridge: who is in which is easy to tell."""
-    u = np.arange(2 * n)
-    v = np.concatenate((np.roll(u[:n], 1), np.roll(u[n:], 1)))
-    second = u >= n
-    return Graph(
-        sparse.csr_array((np.ones(2 * n), (u, v)), shape=(2 * n, 2 * n)),
-        attributes=np.where(second, 1.0, -1.0)[:, None] + np.random.default_rng(0).normal(size=(2 * n, 3)),
-        labels={"All": u >= 0, "First": ~second, "Second": second, "None": u < 0},
-    )
-
-
-def test_classes_of_values() -> None:
-    found = classes_from_values(["b", None, "a", ["a", "c"], [], "b", ["c"], 7, True, 7, "True", "c"])
-    assert found.names == ("7", "True", "a", "b", "c")
-    assert sets(found.member) == [{3}, set(), {2}, {2, 4}, set(), {3}, {4}, {0}, {1}, {0}, {1}, {4}]
-    assert found.several
-    assert not classes_from_values([1, 2, 1, 2]).several
-    for value in (1.5, {"a": 1}, ["a", 2.5]):
-        with pytest.raises(ProjectionError, match=r"class property 'field' holds .*: a class must be a text"):
-            classes_from_values(["a", "b", value], "field")
-
-
-def test_classes_that_teach_nothing_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="two classes at least, the nodes have 1"):
-        classes_from_values(["a", "a", None])
-    with pytest.raises(EvaluationError, match="3 classes for 4 nodes"):
-        classes_from_values(["a", "b", "c", "c"])
-    with pytest.raises(ValueError, match="2 class names for members of shape"):
-        NodeClasses(("a", "b"), np.ones((3, 1), dtype=bool))
-
-
-def test_classes_of_labels_are_those_that_tell_nodes_apart() -> None:
-    found = classes_from_labels(two_rings())
-    assert found.names == ("First", "Second")
-    assert sets(found.member[[0, 59]]) == [{0}, {1}]
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.99])
@@ -132,64 +87,19 @@ def test_without_features_the_largest_class_is_told() -> None:
 
 @pytest.mark.parametrize("several", [False, True])
 def test_f1_of_a_run_is_the_twins_and_scikit_learns(several: bool) -> None:
-    graph = two_rings()
     rng = np.random.default_rng(2)
     member = np.eye(3, dtype=bool)[rng.integers(3, size=60)]
     if several:
         member |= rng.random((60, 3)) < 0.3
     classes = NodeClasses(("a", "b", "c"), member)
     features = rng.normal(size=(60, 4))
-    found = evaluate_classes(
-        graph,
-        MODEL,
-        classes,
-        shares=(0.2, 0.5),
-        seeds=(0, 1),
-        methods={"given": lambda graph, seed: features},
-    )
     scaled = (features - features.mean(axis=0)) / features.std(axis=0)
     for share in (0.2, 0.5):
-        row = found.row("given", share)
-        for place, seed in enumerate((0, 1)):
+        for seed in (0, 1):
             train, test = split_nodes(member, share, seed)
             predicted = classify(scaled, member, train, test)
             micro, macro = naive_evaluation.f1(sets(member[test]), sets(predicted), 3)
-            assert row.figures["f1_micro"].values[place] == pytest.approx(micro, abs=1e-12)
-            assert row.figures["f1_macro"].values[place] == pytest.approx(macro, abs=1e-12)
+            found = class_scores(features, classes, share, seed)
+            assert tuple(found) == pytest.approx((micro, macro), abs=1e-12)
             theirs = f1_score(member[test], predicted, average="macro", zero_division=0.0)
             assert macro == pytest.approx(theirs, abs=1e-12)
-
-
-def test_an_easy_graph_is_told_well_and_repeatably_and_what_must_be_said_is_said() -> None:
-    graph = two_rings()
-    values = [None, *["first"] * 29, *["second"] * 30]
-    found, again = (
-        evaluate_classes(
-            graph,
-            HEAT(2, n_threads=1, walks_per_node=4, walk_length=20),
-            classes_from_values(values),
-            shares=(0.1,),
-            seeds=(0,),
-            methods={
-                "majority class": lambda graph, seed: np.empty((60, 0)),
-                "the truth": lambda graph, seed: np.repeat([[0.0], [1.0]], 30, axis=0),
-            },
-        )
-        for _ in range(2)
-    )
-    assert found.row("HEAT", 0.1).figures == again.row("HEAT", 0.1).figures
-    assert found.row("HEAT", 0.1).figures["f1_macro"].mean > 0.8
-    assert found.row("the truth", 0.1).figures["f1_micro"].mean == 1.0
-    # 26 of 53 are of the first class: it is not told, the other is told for all.
-    assert found.row("majority class", 0.1).figures["f1_micro"].mean == pytest.approx(0.5, abs=0.02)
-    assert "1 node has no class and takes no part" in found.notes
-    assert found.settings["nodes_with_a_class"] == 59
-
-
-def test_it_refuses_what_does_not_fit() -> None:
-    graph, classes = two_rings(), classes_from_values(["a", "b"] * 10)
-    with pytest.raises(ValueError, match="classes have 20 rows for 60 nodes"):
-        evaluate_classes(graph, MODEL, classes)
-    for shares in ((), (0.0,), (1.0,), (0.1, 0.1)):
-        with pytest.raises(ValueError, match="shares must lie between 0 and 1"):
-            evaluate_classes(graph, MODEL, classes_from_labels(graph), shares=shares)

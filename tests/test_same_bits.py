@@ -45,7 +45,6 @@ BY_BLAS = {
 }  # fmt: skip
 NO_SUMS_OF_PRODUCTS = {  # where one of two matrices is diagonal, or both are of integers
     "heat_neo4j.embedding.postprocessing.with_neighbours",
-    "heat_neo4j.embedding.similarity.over_deviation",
     "heat_neo4j.embedding.walks.step_weights",
     "heat_neo4j.embedding.warm_start._by_neighbours",
     "heat_neo4j.graph.without",

@@ -83,18 +83,6 @@ def scaled(
     return d, ((usual - mean) / np.where(std > 0.0, std, 1.0))[varying]
 
 
-def over_deviation(attributes: sparse.csr_array | NDArray[np.float64]) -> sparse.csr_array:
-    """Return values over their column's standard deviation, shape (N, F'), without constant columns."""
-    x = sparse.csc_array(attributes)
-    _, std, varying = _deviations(x)
-    scale = np.zeros(x.shape[1])
-    scale[varying] = 1.0 / std[varying]
-    values = sparse.csr_array((x @ sparse.diags_array(scale, format="csc"))[:, varying])
-    values.eliminate_zeros()
-    values.sort_indices()
-    return values
-
-
 def _deviations(x: sparse.csc_array) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return each column's mean and standard deviation, and the columns that are not constant."""
     n = x.shape[0]

@@ -145,15 +145,6 @@ class TunedScorers:
         return max(reached, key=reached.__getitem__, default=first)
 
 
-def fit_heat(
-    model: Embedder, graph: Graph, seed: int, on_progress: Progress = no_progress, name: str = HEAT_ROW
-) -> Array:
-    """Return the embedding of a clone of `model` with `seed`, trained on nothing but `graph`."""
-    seeded: Any = clone(model).set_params(random_state=seed)
-    progress = prefixed(on_progress, f"seed {seed}: {name} ")
-    return np.asarray(seeded.fit(graph, on_progress=progress).embedding_)
-
-
 def link_methods(
     n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
 ) -> dict[str, Method]:

@@ -103,10 +103,6 @@ class Trials:
         if chosen:
             self.chosen.append(chosen)
 
-    def repeat(self) -> None:
-        """Add a seed that is like the first one."""
-        self.add(PairFigures(self.metrics[0], self.errors[0]), self.seconds[0])
-
     def row(self, method: str, *, is_ours: bool, pattern: str = "") -> Row:
         """Return the row; a metric that a seed lacks is left out."""
         if self.missing:

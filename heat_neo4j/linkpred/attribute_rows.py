@@ -15,7 +15,6 @@ from scipy import sparse
 from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.lists import best_products
 from heat_neo4j._kernels.sparse import dense_products
-from heat_neo4j.embedding.similarity import over_deviation
 from heat_neo4j.linkpred.scorers import (
     DenseProductScorer,
     DirectedScorer,
@@ -101,14 +100,6 @@ def attribute_rows(attributes: Attributes) -> AttributeRows:
     """Return the attributes as they are."""
     thin, dense = _parted(attributes)
     return AttributeRows(sparse.csr_array(thin), dense.astype(np.float32), np.arange(dense.shape[0]))
-
-
-def rows_over_deviation(attributes: Attributes) -> AttributeRows:
-    """Return the attributes over their column's standard deviation, without constant columns."""
-    thin, dense = _parted(attributes)
-    varies, deviation = _deviation(dense - dense.mean(axis=0), dense)
-    scaled = (dense[:, varies] / deviation[varies]).astype(np.float32)
-    return AttributeRows(over_deviation(sparse.csr_array(thin)), scaled, np.arange(dense.shape[0]))
 
 
 def centred_rows(attributes: Attributes, nodes: Rows, ends: Rows) -> AttributeRows:

@@ -25,7 +25,6 @@ from heat_neo4j.evaluation.methods import (
     Method,
     OwnRows,
     Unseeded,
-    fit_heat,
     link_methods,
 )
 from heat_neo4j.geometry.hyperboloid import to_klein
@@ -209,7 +208,7 @@ def _node_classes(dataset: str) -> NodeClasses:
 
 
 def _heat_features(graph: Graph, seed: int, given: Mapping[str, Any]) -> NDArray[np.float64]:
-    return to_klein(fit_heat(_heat(seed, given), graph, seed))
+    return to_klein(_heat(seed, given).fit(graph).embedding_)
 
 
 _LINK_METHODS = link_methods(10, gensim=True)

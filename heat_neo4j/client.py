@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from heat_neo4j._utils.closing import Closing
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.connection import Auth, Driver, ServerInfo
+from heat_neo4j.database.index.nearest import find_neighbours
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.publish.inspection import inspect_server
+from heat_neo4j.database.publish.publication import rollback
+from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
+from heat_neo4j.database.publish.removal import clear, prune
 from heat_neo4j.database.read.checking import ProjectionReport
-from heat_neo4j.database.runs import RunRecord, nothing_published
+from heat_neo4j.database.read.queries import run_cypher, run_query
+from heat_neo4j.database.runs import RunRecord, nothing_published, read_runs
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.loader import load_graph
 from heat_neo4j.errors import ConfigError
+from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.graph import Graph
-from heat_neo4j.heat import HEAT
+from heat_neo4j.heat import HEAT, without_auto
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.local_server.server import resolve_server
 from heat_neo4j.pipeline import embed as jobs
@@ -30,9 +40,6 @@ from heat_neo4j.pipeline.memory import run_size
 from heat_neo4j.pipeline.plan import AUTO
 from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_published, read_score
 from heat_neo4j.pipeline.verify import verify
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,7 +87,7 @@ def connect(
     if isinstance(uri, Driver):
         return Database(Neo4jStore(uri, database=database, trusted=trusted))
     uri, login = resolve_server(uri or os.environ.get("NEO4J_URI"), partial(_login, auth))
-    return Database(Neo4jStore.connect(uri, auth=login, database=database, trusted=trusted))
+    return Database(Neo4jStore.open(uri, auth=login, database=database, trusted=trusted))
 
 
 def _login(auth: Auth | str) -> Auth:
@@ -101,7 +108,18 @@ def _verb(function: Callable[Concatenate[Neo4jStore, P], R]) -> Callable[Concate
     return verb
 
 
-class Database:
+def _evaluation(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Database, Any, P], R]:
+    """Return a function of a graph as a method of `Database` that reads a projection first."""
+
+    @wraps(function)
+    def evaluate(self: Database, projection: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        on_progress: Any = kwargs.get("on_progress", False)
+        return function(self.project(projection, on_progress=on_progress), *args, **kwargs)
+
+    return evaluate
+
+
+class Database(Closing):
     """A Neo4j database: reads graphs from it, and publishes, refreshes and queries models in it.
 
     `connect` opens one. Each command of ``heat`` is a method of the same name, with the same parameters.
@@ -139,14 +157,6 @@ class Database:
     def __init__(self, store: Neo4jStore) -> None:
         self._store = store
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Database({self._store.address})"
 
@@ -159,10 +169,10 @@ class Database:
         """Version, edition and address of the server, and the database in use."""
         return self._store.server
 
-    doctor = _verb(Neo4jStore.doctor)
-    run = _verb(Neo4jStore.run)
-    query = _verb(Neo4jStore.query)
-    load_graph = _verb(Neo4jStore.load_graph)
+    doctor = _verb(inspect_server)
+    run = _verb(run_cypher)
+    query = _verb(run_query)
+    load_graph = _verb(load_graph)
 
     def project(
         self,
@@ -217,6 +227,8 @@ class Database:
     ) -> ProjectionReport:
         """Read all that `embed` would read, and report what there is and what would go wrong.
 
+        Nothing is written.
+
         Parameters
         ----------
         projection : Projection
@@ -232,7 +244,10 @@ class Database:
             With one line per problem; none if `embed` can run.
         """
         published = matching_recipe(projection, self._store.published_run(model))
-        return self._store.check(projection, published.entries, on_progress=as_progress(on_progress))
+        report = self._store.check(projection, published.entries, on_progress=as_progress(on_progress))
+        why = report.recipe_problem or next(iter(published.notes), "")
+        known = "new" if published.run is None else f"as in run {published.run}"
+        return replace(report, recipe=f"new: {why}" if why else known)
 
     def estimate(
         self,
@@ -245,7 +260,10 @@ class Database:
     ) -> Estimate:
         """Return what `embed` would need: memory, time and bytes written.
 
-        Only counts are asked of the database, and a sample of a thousand nodes for the width of attributes.
+        It reads only counts, and a sample of a thousand nodes for the width of the attributes. Memory is the
+        peak of this process. Time assumes a server on the same machine; a training of a made graph measures
+        how fast this one is. If a version of the model is published already, keeping it for a rollback is
+        included.
 
         Parameters
         ----------
@@ -258,8 +276,10 @@ class Database:
         -------
         Estimate
         """
-        size = run_size(self._store, projection, estimator, links, model)
+        size = run_size(self._store, projection, without_auto(estimator)[0], links, model)
         return estimate(size, as_progress(on_progress))
+
+    evaluate_links = _evaluation(evaluate_links)
 
     embed = _verb(jobs.embed)
     links = _verb(jobs.predict)
@@ -351,9 +371,9 @@ class Database:
         estimator : HEAT, optional
             Whose parameters replace those that the model was published with; it is left as it is.
         mode : {"auto", "local", "warm", "full"}
-            What to do; by what has changed if "auto".
+            What to do; auto decides by what has changed.
         dry_run : bool
-            Only read and decide.
+            Only read, and print the plan.
         on_progress : callable or bool
             Called with the stages of the work; True draws bars.
 
@@ -379,17 +399,17 @@ class Database:
             self._store, job, mode=mode, dry_run=dry_run, on_progress=as_progress(on_progress)
         )
 
-    rollback = _verb(Neo4jStore.rollback)
-    prune = _verb(Neo4jStore.prune)
-    clear = _verb(Neo4jStore.clear)
+    rollback = _verb(rollback)
+    prune = _verb(prune)
+    clear = _verb(clear)
     verify = _verb(verify)
-    neighbours = _verb(Neo4jStore.neighbours)
+    neighbours = _verb(find_neighbours)
     recommend = _verb(link_questions.recommend)
     explain = _verb(link_questions.explain)
-    runs = _verb(Neo4jStore.runs)
-    index_status = _verb(Neo4jStore.index_status)
-    create_index = _verb(Neo4jStore.create_index)
-    drop_index = _verb(Neo4jStore.drop_index)
+    runs = _verb(read_runs)
+    index_status = _verb(index_status)
+    create_index = _verb(create_index)
+    drop_index = _verb(drop_index)
 
 
 def _check_is_of(model: HEAT, graph: Graph) -> None:

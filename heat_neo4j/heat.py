@@ -5,25 +5,26 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from copy import copy
+from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from zipfile import BadZipFile
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j._utils.frames import column_of, make_frame
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, as_progress
-from heat_neo4j._utils.random import draw_seed
+from heat_neo4j._utils.random import RandomState, draw_seed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, checked_schedule, fit_points
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import (
@@ -51,6 +52,7 @@ from heat_neo4j.linkpred.recommendation import (
     probabilities,
 )
 from heat_neo4j.linkpred.splits import draw_non_edges
+from heat_neo4j.linkpred.tuning import TuningError, choose_parameters
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -61,13 +63,14 @@ _COORDINATES: dict[str, Callable[[Array], Array]] = {
     "klein": to_klein,
     "hyperboloid": np.asarray,
 }
+AUTO = "auto"
 _MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
 _FORMAT = "heat_neo4j model"
 _FACTS, _ARRAYS = ("seed_", "n_pairs_", "training_"), ("embedding_", "loss_curve_")
-_SCORES = ("combined", "distance")
+_SCORES = ("link", "distance")
 
 
-class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Hyperbolic embedding of an attributed graph by teleporting random walks.
 
     From every node, walks follow relationships and, with probability `alpha`, jump to a node with similar
@@ -77,69 +80,73 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
 
     Parameters
     ----------
-    n_components : int, default 10
-        Dimension d of hyperbolic space, 1 to 4,096, the most that a vector index of Neo4j takes; 2 for a
-        picture.
-    alpha : float, default 0.2
-        Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
-    forward : float, default 0.5
-        Weight of a step along a relationship, [0, 1], where one back along it weighs 1 - `forward`: 0.5
-        follows either way alike, 1 only the direction. Other values need a graph that knows directions.
-    type_balance : float, default 0.0
-        How much types of relationships count alike, [0, 1]: at 0 a step takes each relationship by its
-        weight, at 1 it takes first a type, all at its node being equally likely. Above 0 it needs a graph
-        that knows types.
-    sigma : float, default 1.0
-        Width of the Gaussian on hyperbolic distance, above 0.
-    walks_per_node, walk_length : int, default 10, 80
-        Walks from each node, and nodes in a walk (at least 2).
-    window_size : int, default 3
-        Largest distance, in steps of a walk, between the two nodes of a pair.
-    n_negatives : int, default 10
-        Negatives that a pair is contrasted with. All pairs of one source position share them.
-    negative_exponent : float, default 0.5
-        Negatives are drawn in proportion to (occurrences in walks) ** negative_exponent, [0, 1]. The paper
-        has 0.75; 0.5 predicted links better on the three benchmark graphs, on the seeds it was chosen by.
-    learning_rate : float, default 0.05
-        Step per pair at the start; falls linearly to 0. Training by buckets, the default from 10,000 nodes
-        on, multiplies it by 1.7, with which it predicts links as well as training by batches. A training that
-        diverges begins again with half of it. ``training_["effective_learning_rate"]`` is what was used.
-    batch_size : int, optional
-        Source positions trained with frozen coordinates before the points move, 10 from each walk; at most
-        N / 8 on small graphs. When None, 320, and on large graphs N / 96, up to 1,280.
-    n_epochs : int, default 1
+    n_components : int, 1 to 4,096, default 10
+        Dimension d of hyperbolic space. A picture needs 2; a vector index of Neo4j takes no more than 4,096.
+    alpha : float in [0, 1] or "auto", default 0.2
+        Share of steps that follow attributes; 0 is topology only. With "auto", `fit` chooses it for the
+        graph by held-out edges, and `alpha_` is the choice.
+    forward : float in [0, 1], default 0.5
+        Weight of a step along a relationship; a step back weighs 1 - `forward`. 0.5 follows either way
+        alike, 1 only the direction. Other values than 0.5 need a graph that knows directions.
+    type_balance : float in [0, 1], default 0.0
+        How much types of relationships count alike: at 0 steps choose relationships by weight, at 1 they
+        choose first a type, all types equally. Above 0 it needs a graph that knows types.
+    sigma : float above 0, default 1.0
+        Width of the Gaussian on hyperbolic distance.
+    walks_per_node : int, at least 1, default 10
+        Walks from every node.
+    walk_length : int, at least 2, default 80
+        Nodes in a walk.
+    window_size : int, at least 1, default 3
+        Largest number of steps between the two nodes of a pair.
+    n_negatives : int, at least 1, default 10
+        Negative samples per pair. All pairs of one source position share them.
+    negative_exponent : float in [0, 1], default 0.5
+        Exponent of the occurrences in walks by which negatives are drawn. The paper has 0.75; 0.5 predicted
+        links better on the three benchmark graphs, on the seeds it was chosen by.
+    learning_rate : float above 0, default 0.05
+        Step per pair at the start, 1.7 times as large in buckets; it falls linearly to 0. Training in
+        buckets, the default from 10,000 nodes on, predicts links with the factor as well as training in
+        batches. A training that diverges begins again with half of it.
+        ``training_["effective_learning_rate"]`` is what was used.
+    batch_size : int, at least 1, default: 320, or N / 96 up to 1,280
+        Source positions in a batch. They are trained with frozen coordinates before the points move, 10 from
+        each walk; at most N / 8 on small graphs.
+    n_epochs : int, at least 1, default 1
         Passes over the walks.
-    n_parts : int, optional
-        Parts V that the nodes are shared out among, anew in each round of walks, for training by buckets,
-        at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, 1 below
-        10,000 nodes, then 16, and up to 64 on graphs of some 500,000 nodes and more.
+    n_parts : int, at least 1, default: by number of nodes
+        Parts of the nodes for training in buckets; 1 trains in batches. Nodes are shared out anew in each
+        round of walks, at least 10 to a part. The result depends on it. When None, 1 below 10,000 nodes,
+        then 16, and up to 64 on graphs of some 500,000 nodes and more.
     refine : bool, default True
-        Whether trained points are moved a little towards their neighbours and to radii that follow the
-        degree too; the paper does not. See `refinement`.
-    time_limit : float, optional
-        Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
-        training that needs no more gives the same bits as without a limit.
-    n_threads : int, optional
-        Threads to use at most; when None, one for each processor that this process may use, by its affinity
-        and by the CPU quota of its control group. There are never more than that, and training uses fewer
-        while other programs make fewer faster. The result is the same to the bit.
-    scratch : str or Path, optional
-        A folder for the files of a training by buckets, which then needs memory for two parts for each
-        thread, and for what walks and negatives need at random. A training that was killed goes on from
-        there, with the same bits, when `fit` is called on the same graph with the same parameters again.
+        Move trained points a little towards their neighbours, and adjust radii to degrees. The paper does
+        not. See `refinement`.
+    time_limit : float above 0, default: none
+        Stop training after this many seconds, or shortly after, and keep the result. A training that needs no
+        more gives the same bits as without a limit.
+    n_threads : int, at least 1, default: the processors it may use
+        Threads to use at most. The processors are those of the affinity and the CPU quota of this process.
+        There are never more threads than that, and training uses fewer while other programs make fewer
+        faster. The result is the same to the bit.
+    scratch : str or Path of a folder, optional
+        Folder to train over files, in little memory; a killed run continues from them. Training in buckets
+        then needs memory for two parts for each thread, and for what walks and negatives need at random. A
+        training that was killed goes on, with the same bits, when `fit` is called on the same graph with the
+        same parameters again.
     scheduler : str, optional
-        Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets and
-        find links; `scratch` is then a folder that all of them share, under the same name. Of a
-        ``distributed.Client`` it is ``client.scheduler.address``. The bits are those of one machine.
-    random_state : int or numpy.random.RandomState, optional
-        Seed; a RandomState, or None, draws one, which `seed_` then holds.
+        Dask scheduler, such as tcp://host:8786; its workers share the scratch folder. They train
+        the buckets and find links, and see the folder under the same name. Of a ``distributed.Client`` it is
+        ``client.scheduler.address``. The bits are those of one machine.
+    random_state : int, at least 0, or numpy.random.RandomState, default: drawn, and recorded
+        Seed: the same graph, parameters and seed give the same bits. A RandomState, or None, draws one, which
+        `seed_` then holds.
 
     Attributes
     ----------
+    alpha_ : float
+        What `alpha` was in the training: the number given, or the choice.
     embedding_ : float64 array of shape (N, d + 1)
         Points of the hyperboloid, time coordinate last, rows as in the graph.
-    nodes_ : array of shape (N,)
-        What results call the nodes: see `as_graph`.
     graph_ : Graph
         What was embedded.
     loss_curve_ : float64 array
@@ -174,10 +181,69 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
     [6, 8]
     """
 
+    alpha_: float
+    embedding_: Array
     graph_: Graph
     link_score_: LinkScore
-    nodes_: NDArray[Any]
+    loss_curve_: Array
     n_features_in_: int
+    n_pairs_: int
+    seed_: int
+    training_: dict[str, Any]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha: float | Literal["auto"] = 0.2,
+        forward: float = 0.5,
+        type_balance: float = 0.0,
+        sigma: float = 1.0,
+        walks_per_node: int = 10,
+        walk_length: int = 80,
+        window_size: int = 3,
+        n_negatives: int = 10,
+        negative_exponent: float = 0.5,
+        learning_rate: float = 0.05,
+        batch_size: int | None = None,
+        n_epochs: int = 1,
+        n_parts: int | None = None,
+        refine: bool = True,
+        time_limit: float | None = None,
+        n_threads: int | None = None,
+        scratch: str | Path | None = None,
+        scheduler: str | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha: Any = alpha
+        self.forward = forward
+        self.type_balance = type_balance
+        self.sigma = sigma
+        self.walks_per_node = walks_per_node
+        self.walk_length = walk_length
+        self.window_size = window_size
+        self.n_negatives = n_negatives
+        self.negative_exponent = negative_exponent
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_epochs = n_epochs
+        self.n_parts = n_parts
+        self.refine = refine
+        self.time_limit = time_limit
+        self.n_threads = n_threads
+        self.scratch = scratch
+        self.scheduler = scheduler
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise a TypeError or ValueError if a parameter is out of range, as `fit` does."""
+        checked_schedule(without_auto(self)[0])
+
+    @cached_property
+    def nodes_(self) -> NDArray[Any]:
+        """What results call the nodes, an array of shape (N,): see `as_graph`."""
+        return column_of(self.graph_.names)
 
     def fit(
         self,
@@ -229,8 +295,27 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         """
         self.check_parameters()
         graph = as_graph(X, attributes, text=text)
-        super().fit(graph, start=start, on_progress=as_progress(on_progress))
+        progress = as_progress(on_progress)
+        trained = self._with_alpha(graph, progress)
+        fitted = fit_points(trained, graph, start, progress)
+        self.alpha_ = trained.alpha
+        self.embedding_, self.loss_curve_, self.n_pairs_, self.seed_, self.training_ = fitted
         return self._of(graph)
+
+    def _with_alpha(self, graph: Graph, on_progress: Progress) -> HEAT:
+        """Return an estimator to train by: itself, or a clone with a number chosen as `alpha`."""
+        given, chosen = without_auto(self)
+        if not chosen:
+            return self
+        plain: HEAT = clone(given).set_params(alpha=HEAT().alpha)
+        plain.random_state = draw_seed(self.random_state)
+        try:
+            choice = choose_parameters(plain, graph, chosen, on_progress=on_progress)
+        except TuningError as error:
+            warnings.warn(f"{error}: alpha is {plain.alpha}", stacklevel=3)
+            return plain
+        plain.alpha = choice.parameters["alpha"]
+        return plain
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator and its graph to a file, without pickle.
@@ -258,7 +343,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         """
         check_is_fitted(self, "embedding_")
         arrays, facts = self.graph_.packed()
-        parameters = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
+        given = without_auto(self)[0].get_params()
+        parameters = {name: given[name] for name in given if name not in RUNTIME_PARAMETERS}
         parameters["random_state"] = None if self.random_state is None else self.seed_
         score = vars(self).get("link_score_")
         held = {
@@ -328,15 +414,15 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         own, points = as_graph(graph), np.array(points, dtype=np.float64)  # a copy: the caller's may change
         columns_of(points, own.n_nodes)
         model = cls(**{**parameters, "n_components": points.shape[1] - 1})
-        model.check_parameters()
+        checked_schedule(model)
         model.embedding_, model.seed_ = points, draw_seed(model.random_state)
+        model.alpha_ = model.alpha
         return model._of(own)
 
     def _of(self, graph: Graph) -> Self:
         self.graph_ = graph
-        self.nodes_ = column_of(graph.names)
         self.n_features_in_ = graph.n_nodes  # as of any matrix with a row and a column for each node
-        for name in ("link_score_", "_scorers"):  # of an earlier fit
+        for name in ("link_score_", "nodes_", "_scorers"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return self
 
@@ -379,7 +465,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             if graph.n_attributes != self.graph_.n_attributes:
                 counts = plural(graph.n_attributes, "attribute")
                 raise ValueError(f"the graph has {counts} where {self.graph_.n_attributes} were embedded")
-            placed = clone(self).set_params(random_state=self.seed_)
+            placed = clone(without_auto(self)[0]).set_params(random_state=self.seed_)
             points = fit_local(placed, graph, points, new).embedding_
         return self._output(points, graph.names)
 
@@ -463,8 +549,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         self,
         k: int | None = 10,
         *,
-        score: str = "combined",
-        top: int | None = None,
+        score: str = "link",
+        max_links: int | None = None,
         patterns: Sequence[str | Sequence[str]] = (),
         min_degree: int = 0,
         max_degree: int | None = None,
@@ -477,12 +563,12 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         Parameters
         ----------
         k : int, optional
-            Links per node, which the patterns of its label share evenly. None sets no limit per node; `top`
-            must then be given.
-        score : {"combined", "distance"}
+            Links per node, which the patterns of its label share evenly. None sets no limit per node;
+            `max_links` must then be given.
+        score : {"link", "distance"}
             What ranks them: `link_score_`, which also gives probabilities, or the distance alone. If the
             graph has too few edges to fit a score, the distance does, and a warning says so.
-        top : int, optional
+        max_links : int, optional
             Largest number of links of each pattern; as many as it has relationships if not given.
         patterns : sequence of str or of (source label, type, target label), optional
             What to predict, such as ``"User-RATED->Movie"``; all patterns of the graph if not given, except
@@ -524,12 +610,12 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         if score == "distance" and min_probability:
             raise ValueError("links ranked by distance have no probability: leave min_probability out")
         progress = as_progress(on_progress)
-        fitted = self._score_or_none(progress) if score == "combined" else None
+        fitted = self._score_or_none(progress) if score == "link" else None
         return predict_links(
             self,
             self.graph_,
             k,
-            top=top,
+            max_links=max_links,
             patterns=patterns,
             min_degree=min_degree,
             max_degree=max_degree,
@@ -830,7 +916,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
 
     def _fitted_score(self, on_progress: Progress) -> LinkScore:
         if not hasattr(self, "link_score_"):
-            self.link_score_ = fit_link_score(self, self.graph_, on_progress=on_progress)
+            self.link_score_ = fit_link_score(without_auto(self)[0], self.graph_, on_progress=on_progress)
         return self.link_score_
 
     def _fitted_scorers(self) -> Scorers:
@@ -880,6 +966,18 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
                 raise ValueError(f"no node that was embedded is named {name!r}{hint}")
             rows.append(row_of[name])
         return np.array(rows, dtype=np.int64)
+
+
+def without_auto(model: HEAT) -> tuple[HEAT, list[str]]:
+    """Return an estimator with a number for each "auto", and the names of these parameters.
+
+    The number is that of the fit, or the default before one. An estimator without "auto" is returned itself.
+    """
+    if model.alpha != AUTO:
+        return model, []
+    plain = copy(model)
+    plain.alpha = vars(model).get("alpha_", HEAT().alpha)
+    return plain, ["alpha"]
 
 
 def _columns(points: Array) -> dict[str, Array]:

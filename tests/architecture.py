@@ -12,13 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "heat_neo4j"
 FLOORS = (
-    {"redaction", "_kernels"},
-    {"errors"},
+    {"errors", "_kernels"},
     {"_utils"},
     {"graph", "geometry", "attributes", "local_server"},
     {"patterns", "embedding", "inputs"},
     {"database", "linkpred"},
-    {"heat", "pipeline", "evaluation", "plots"},
+    {"heat", "plots"},
+    {"pipeline", "evaluation"},
     {"client", "explore", "retrieval", "worker", "demo"},
     {"cli"},
 )

@@ -26,9 +26,9 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from heat_neo4j import redaction
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.errors import redaction
 from heat_neo4j.local_server.folders import heat_home
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer
@@ -247,9 +247,7 @@ def store(server: LiveServer) -> Iterator[Neo4jStore]:
     """A store that is connected to the server."""
     from heat_neo4j.database.store import Neo4jStore
 
-    with Neo4jStore.connect(
-        server.uri, auth=(server.user, server.password), database=server.database
-    ) as opened:
+    with Neo4jStore.open(server.uri, auth=(server.user, server.password), database=server.database) as opened:
         yield opened
 
 

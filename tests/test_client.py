@@ -190,7 +190,7 @@ def test_the_running_local_server_is_found(monkeypatch):
     monkeypatch.delenv("NEO4J_URI", raising=False)
     monkeypatch.setenv("NEO4J_PASSWORD", "of another server")
     monkeypatch.setattr(local_server, "running_server", Running)
-    monkeypatch.setattr(Neo4jStore, "connect", lambda uri, auth, **_: opened.append((uri, auth)))
+    monkeypatch.setattr(Neo4jStore, "open", lambda uri, auth, **_: opened.append((uri, auth)))
     connect()
     assert opened == [("bolt://127.0.0.1:4711", ("neo4j", "its own"))]
 
@@ -199,9 +199,9 @@ def test_only_the_verbs_are_public():
     others = {"close", "server"}  # beside what `heat` does
     methods = {name for name in dir(Database) if not name.startswith("_")} - others
     assert methods == {
-        "check", "clear", "create_index", "doctor", "drop_index", "embed", "estimate", "explain",
-        "index_status", "links", "load", "load_graph", "neighbours", "project", "prune", "publish", "query",
-        "recommend", "refresh", "rollback", "run", "runs", "verify",
+        "check", "clear", "create_index", "doctor", "drop_index", "embed", "estimate",
+        "evaluate_links", "explain", "index_status", "links", "load", "load_graph", "neighbours", "project",
+        "prune", "publish", "query", "recommend", "refresh", "rollback", "run", "runs", "verify",
     }  # fmt: skip
     for name in methods:
         assert getattr(Database, name).__doc__
@@ -241,3 +241,24 @@ def test_links_are_written_under_the_names_of_the_published_coordinates(server, 
         assert db.runs("heat")[0].run_id == run.run_id
         db.clear(model="heat")
         assert papers("MATCH (n:ClientPaper) WHERE n.mine IS NOT NULL RETURN count(n) AS n")[0]["n"] == 0
+
+
+@pytest.mark.live
+def test_what_only_reads_is_sent_as_a_read_and_batches_commit_alone(server, papers):
+    with connect(server.uri, (server.user, server.password)) as db:
+        sent = []
+        for name in ("read", "write_once", "write_transaction"):
+            method = getattr(db._store, name)
+            setattr(
+                db._store,
+                name,
+                lambda *given, _as=name, _call=method, **more: sent.append(_as) or _call(*given, **more),
+            )
+        assert db.run("MATCH (n:ClientPaper) RETURN count(n) AS n")[0]["n"] > 1
+        db.run("MATCH (n:ClientPaper) SET n.seen = 1")
+        db.run("MATCH (n:ClientPaper) CALL (n) { SET n.seen = 2 } IN TRANSACTIONS OF 2 ROWS")
+        assert db.run("MATCH (n:ClientPaper) RETURN DISTINCT n.seen AS seen") == [{"seen": 2}]
+        assert db.run("MATCH (n:ClientPaper {id: 'p0'}) SET n.seen = 3 RETURN n.seen AS seen") == [
+            {"seen": 3}
+        ]
+        assert sent == ["read", "write_transaction", "write_once", "read", "write_transaction"]

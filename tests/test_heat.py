@@ -23,6 +23,7 @@ from heat_neo4j.geometry.hyperboloid import distance, radius, to_poincare
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.linkpred.tuning import choose_parameters
 
 KARATE = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
 SMALL = {"n_components": 3, "walks_per_node": 3, "walk_length": 10, "random_state": 5, "n_threads": 1}
@@ -413,3 +414,32 @@ def test_fit_reads_words_of_texts():
     nodes = pd.DataFrame({"id": range(6), "about": ["red green", "green blue"] * 3})
     graph = HEAT(**SMALL).fit(edges, attributes=nodes, text=["about"]).graph_
     assert graph.provenance.readings[-1] == "data frame of nodes: about: text"
+
+
+def test_alpha_is_chosen_in_fit_as_by_choose_parameters(tmp_path):
+    quick = {"n_components": 2, "walks_per_node": 2, "walk_length": 10, "random_state": 3}
+    ties = nx.barabasi_albert_graph(100, 4, seed=0)
+    rows = np.random.default_rng(0).integers(0, 2, (100, 4)).astype(float)
+    graph = as_graph(ties, rows)
+    model = HEAT(alpha="auto", **quick).fit(graph)
+    chosen = choose_parameters(HEAT(**quick), graph).parameters["alpha"]
+    same = HEAT(alpha=chosen, **quick).fit(graph)
+    assert (model.alpha, model.alpha_, same.alpha_) == ("auto", chosen, chosen)
+    assert model.embedding_.tobytes() == same.embedding_.tobytes()
+    assert clone(model).alpha == "auto"
+    bigger = ties.copy()
+    bigger.add_edge(3, 100)
+    new = as_graph(bigger, np.vstack([rows, rows[:1]]))
+    assert model.transform(new).tobytes() == same.transform(new).tobytes()
+    model.save(tmp_path / "model.heat")
+    assert HEAT.load(tmp_path / "model.heat").alpha == chosen
+    refitted = model.fit(as_graph(ties))
+    assert refitted.alpha_ == 0.0
+
+
+def test_alpha_has_its_default_where_nothing_can_be_chosen():
+    graph = as_graph(nx.path_graph(20), np.eye(20))
+    with pytest.warns(UserWarning, match=r"alpha is 0\.2"):
+        assert HEAT(alpha="auto", n_components=2, random_state=0).fit(graph).alpha_ == 0.2
+    with pytest.raises(TypeError, match="alpha must be a number, got 'best'"):
+        HEAT(alpha="best").fit(graph)

@@ -200,7 +200,7 @@ def test_questions_about_a_graph_without_types() -> None:
         (lambda model: model.recommend("u0", k=0), ValueError, "k must be at least 1"),
         (lambda model: model.explain("u0", "u0"), ValueError, "a link joins two nodes"),
         (lambda model: model.explain("i0", "u0"), ValueError, "leads from 'i0' to 'u0'.*other way round"),
-        (lambda model: model.predict_links(score="near"), ValueError, "combined, distance, got 'near'"),
+        (lambda model: model.predict_links(score="near"), ValueError, "link, distance, got 'near'"),
         (lambda model: model.predict_links(min_probability=2), ValueError, r"must lie in \[0, 1\], got 2"),
         (
             lambda model: model.predict_links(score="distance", min_probability=0.1),

@@ -11,13 +11,13 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from heat_neo4j import connect, redaction
+from heat_neo4j import connect
 from heat_neo4j.cli import heat
 from heat_neo4j.database.connection import ServerInfo
 from heat_neo4j.database.publish.writer import Run
-from heat_neo4j.errors import ConfigError, ConnectionFailed
+from heat_neo4j.errors import ConfigError, ConnectionFailed, redaction
+from heat_neo4j.errors.redaction import SHORTEST, keep_secret, redacted, redacted_data, server_address
 from heat_neo4j.graph import Graph
-from heat_neo4j.redaction import SHORTEST, keep_secret, redacted, redacted_data, server_address
 from heat_neo4j.worker.loop import perform
 
 SERVER = "127.0.0.1:1"

@@ -15,7 +15,7 @@ COMMANDS = {
     "rollback": "Publish the previous version again.",
     "prune": "Remove what no reader needs: remains of dead runs, old records.",
     "links": "Predict links from the published embedding and write them.",
-    "plot": "Draw a published model: disk, loss, distances and more.",
+    "plot": "Draw a published model: disk, reliability, degrees.",
     "evaluate": "Measure HEAT on your graph, beside simpler methods.",
     "explore": "Make a web page of the disk to explore.",
     "neighbours": "List the nodes nearest to one.",

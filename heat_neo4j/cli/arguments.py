@@ -14,7 +14,7 @@ from heat_neo4j.cli.values import AUTO
 if TYPE_CHECKING:
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
-    from heat_neo4j.embedding.estimator import Embedder
+    from heat_neo4j.heat import HEAT
     from heat_neo4j.pipeline.job import Job, LinkOptions
 
 NAMES = {
@@ -71,12 +71,12 @@ def key_from(flag: str, given: Sequence[tuple[str, str]]) -> Mapping[str, str]:
     return key
 
 
-def heat_from(options: Mapping[str, Any]) -> Embedder:
+def heat_from(options: Mapping[str, Any]) -> HEAT:
     """Return the untrained estimator that the options describe; what is to be chosen has its default."""
-    from heat_neo4j.embedding.estimator import Embedder
+    from heat_neo4j.heat import HEAT
 
     chosen = chosen_from(options)
-    model = made(Embedder, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
+    model = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
     made(model.check_parameters)
     return model
 

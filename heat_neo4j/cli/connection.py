@@ -46,7 +46,7 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
 
     uri, auth = resolve_server(options["uri"], login)
     trusted = [options[name] for name in _TRUSTED if options.get(name) is not None]
-    return Neo4jStore.connect(uri, auth=auth, database=options["database"], trusted=trusted)
+    return Neo4jStore.open(uri, auth=auth, database=options["database"], trusted=trusted)
 
 
 def _password(username: str, file: Path | None) -> str:

@@ -20,7 +20,7 @@ from heat_neo4j.cli.output import (
 )
 from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
-from heat_neo4j.redaction import redacted
+from heat_neo4j.errors.redaction import redacted
 
 HELP_ALL = "heat.help_all"  # key of whether the help lists all options, in the context's meta
 INTERRUPTED = 130  # the shell's exit code for a program that Ctrl-C ended: 128 + SIGINT

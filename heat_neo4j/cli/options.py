@@ -10,11 +10,10 @@ from heat_neo4j._utils.output_file import check_output
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.cli.group import Option
 from heat_neo4j.cli.output import AS_JSON, LOG_JSON, VERBOSITY
-from heat_neo4j.cli.settings import HEADINGS, Level, Setting, settings_of
+from heat_neo4j.cli.settings import HEADINGS, Level, Setting, flag_of, metavar_of, settings_of
+from heat_neo4j.cli.signatures import FILE, Parameter, Source, source_of, verb
 from heat_neo4j.cli.values import Keyed
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-FILE_IN = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -51,6 +50,45 @@ def setting_options(*names: str, level: Level | None = None) -> Decorator[Any]:
     return stack(*[_option_of(setting, level or setting.level) for setting in settings_of(*names)])
 
 
+def verb_options(name: str, *parameters: str, **arguments: Any) -> Decorator[Any]:
+    """Give a command options for parameters of a verb; see `parameter_options`."""
+    return parameter_options(verb(name), *parameters, **arguments)
+
+
+def parameter_options(
+    source: Source,
+    *names: str,
+    heading: str = "General",
+    more: str = "",
+    metavar: str | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> Decorator[Any]:
+    """Give a command options for parameters of a function; --help-all alone shows those of `more`.
+
+    `flags` has those that are not called as elsewhere, `metavar` is the placeholder of texts.
+    """
+    return stack(*[
+        _option_for(
+            source.parameters[each], (flags or {}).get(each, flag_of(each)), heading=heading,
+            level="more" if each in more.split() else "common", metavar=metavar,
+        )
+        for each in names
+    ])  # fmt: skip
+
+
+def _option_for(parameter: Parameter, flag: str, *, metavar: str | None, **arguments: Any) -> Decorator[Any]:
+    kind, default = parameter.values, parameter.default
+    if kind is click.BOOL:
+        flag = flag if default is False else f"{flag}/--no-{flag[2:]}"
+        arguments |= {"is_flag": True, "default": default, "show_default": bool(default)}
+    else:
+        metavar = metavar if metavar and kind is click.STRING else metavar_of(parameter.name, kind)
+        arguments |= {"type": kind, "multiple": parameter.multiple, "metavar": metavar}
+        arguments |= {} if default in (None, ()) else {"default": default}
+    short = ["-k"] if flag == "--k" else []
+    return option(*short, flag, parameter.name, help=parameter.help, **arguments)
+
+
 def _option_of(setting: Setting, level: Level, **arguments: Any) -> Decorator[Any]:
     is_switch = setting.type is click.BOOL
     flag = f"{setting.flag}/--no-{setting.flag[2:]}" if is_switch else setting.flag
@@ -59,17 +97,10 @@ def _option_of(setting: Setting, level: Level, **arguments: Any) -> Decorator[An
     if not is_switch:
         arguments["type"] = setting.type
     return option(
-        flag,
-        setting.parameter,
-        key=setting.key,
-        heading=HEADINGS[setting.section],
-        level=level,
-        help=setting.help,
-        multiple=setting.multiple,
-        metavar=setting.metavar,
-        envvar=setting.envvar,
+        flag, setting.parameter, key=setting.key, heading=HEADINGS[setting.section], level=level,
+        help=setting.help, multiple=setting.multiple, metavar=setting.metavar, envvar=setting.envvar,
         **arguments,
-    )
+    )  # fmt: skip
 
 
 def _use_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
@@ -130,10 +161,9 @@ log_options: Decorator[Any] = stack(*[
     _option_of(setting, setting.level, is_eager=True, expose_value=False, callback=_into_meta(LOG_JSON))
     for setting in settings_of("log")
 ])  # fmt: skip
-header_option: Decorator[Any] = option(
-    "--header/--no-header", level="more", default=None,
-    help="Whether the first line of the edge list is a header, if that is unclear.",
-)  # fmt: skip
+header_option: Decorator[Any] = parameter_options(
+    source_of("inputs.files", "read_graph_files"), "header", more="header"
+)
 database_options: Decorator[Any] = stack(setting_options("connection"), output_options)
 model_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 filter_options: Decorator[Any] = setting_options(
@@ -144,13 +174,8 @@ name_options: Decorator[Any] = setting_options(
     "write.write_property", "write.radius_property", "write.run_property", "write.vector_property"
 )
 """The properties of a published model, for commands that change it."""
-overwrite_option: Decorator[Any] = option(
-    "--overwrite", heading="Writing", level="more", is_flag=True,
-    help="Replace property values that no run wrote.",
-)  # fmt: skip
-dry_run_option: Decorator[Any] = option(
-    "--dry-run", heading="Writing", is_flag=True, help="Do everything except write; show the result."
-)
+overwrite_option: Decorator[Any] = verb_options("embed", "overwrite", heading="Writing", more="overwrite")
+dry_run_option: Decorator[Any] = verb_options("embed", "dry_run", heading="Writing")
 
 job_options: Decorator[Any] = stack(
     setting_options("projection", "heat", "choose", "limits", "refresh", "links", "write"), overwrite_option

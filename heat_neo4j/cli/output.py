@@ -21,7 +21,7 @@ from heat_neo4j._utils.display import printable, printable_json
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.errors import OutputFailed
-from heat_neo4j.redaction import redacted, redacted_data
+from heat_neo4j.errors.redaction import redacted, redacted_data
 
 AS_JSON = "heat.as_json"  # key of the option ``--json`` in the context's meta, which nested contexts share
 VERBOSITY = "heat.verbosity"  # key of the count of ``-v`` there

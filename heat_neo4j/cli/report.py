@@ -14,7 +14,6 @@ from heat_neo4j.cli.output import (
     headed,
     log_of_machines,
     print_cypher,
-    printed_as_json,
     verbosity,
 )
 
@@ -80,10 +79,8 @@ def log_run(run: RunRecord) -> None:
     log_of_machines(f"{outcome}: {run.kind} of model {run.model!r}", **fields)
 
 
-def show_run(report: RunReport) -> None:
+def show_run(report: RunReport, _: object = None) -> None:
     """Print what a run has done, or would do."""
-    if printed_as_json(report.to_dict()):
-        return
     run = report.run
     if run.status == "dry run":
         facts(plan_lines(run.plan))

@@ -1,19 +1,17 @@
-"""Every setting, declared once: options, heat.toml and the reference in docs/settings.md come from here.
+"""Every setting: options, heat.toml and the reference in docs/settings.md come from here.
 
-The name of a setting is its key in heat.toml and its parameter in Python. Defaults are those of `Projection`,
-`HEAT`, `LinkOptions` and `Gate`; only those that these do not have are declared here.
+A setting is a parameter of the Python API: its signature gives type and default, its docstring range and
+help. Declared here is what these cannot say: flags, placeholders, where a setting is shown, and what only
+commands have.
 """
 
-import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import click
 
-from heat_neo4j._utils.validation import LONGEST_LEASE, MOST_COMPONENTS
+from heat_neo4j.cli.signatures import FILE, Source, source_of, verb
 from heat_neo4j.cli.values import Count, Duration, Keyed, Number, OrAuto, Pair, Size
 
 Level = Literal["common", "more", "file"]
@@ -32,41 +30,40 @@ HEADINGS = {
     "links": "Predicted links",
 }
 """The sections of heat.toml, each with its heading in the help."""
+AUTO_PARAMETERS = ("alpha", "sigma", "window_size", "negative_exponent", "learning_rate")
+NAMES = {
+    "embedding": "write_property", "radius": "radius_property", "run": "run_property",
+    "vector": "vector_property", "link_type": "link_type",
+}  # fmt: skip
+"""Fields of `WriteNames` as heat.toml calls them."""
+_METAVARS = {
+    "labels": "LABEL", "relationships": "TYPE", "label_attributes": "LABEL=PROPERTY",
+    "type_weights": "TYPE=X", "key": "[LABEL=]PROPERTY", "node_filter": "CYPHER",
+    "relationship_filter": "CYPHER", "patterns": "PATTERN", "scratch": "FOLDER", "scheduler": "ADDRESS",
+    "model": "NAME", "link_type": "TYPE", "run_id": "RUN", "target_labels": "LABEL", "pattern": "PATTERN",
+}  # fmt: skip
+FLAGS = {
+    "labels": "--label", "relationships": "--relationship", "attributes": "--attribute",
+    "label_attributes": "--label-attribute", "type_weights": "--type-weight", "patterns": "--predict",
+    "pattern": "--predict", "target_labels": "--target-label", "reverse": "--to", "run_id": "--run",
+    "everything": "--all", "label_shares": "--label-share", "alphas": "--alpha",
+}  # fmt: skip
+"""Options that are not called as their parameters, most because they are given once for each value."""
 
 
-_DECLARED = {
-    "projection": ("database/projection.py", "Projection"),
-    "heat": ("embedding/estimator.py", "Embedder"),
-    "links": ("pipeline/job.py", "LinkOptions"),
-    "refresh": ("pipeline/gate.py", "Gate"),
-}
-"""The class whose parameters the settings of a section are."""
+def flag_of(name: str) -> str:
+    """Return the option of a parameter."""
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
-@cache
-def _defaults(section: str) -> dict[str, Any]:
-    """Return the defaults of a section that its class declares.
-
-    They are read from its source: to import it would take longer than most commands do.
-    """
-    if section not in _DECLARED:
-        return {}
-    file, name = _DECLARED[section]
-    module = ast.parse((Path(__file__).parents[1] / file).read_text(encoding="utf-8"))
-    (found,) = (each for each in module.body if isinstance(each, ast.ClassDef) and each.name == name)
-    declared = {key: value.value for key, value in _parameters(found) if isinstance(value, ast.Constant)}
-    return {key: value for key, value in declared.items() if value is not None}
-
-
-def _parameters(declared: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yield name and default of each parameter of a class: a dataclass, or one with a constructor."""
-    for node in declared.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id, node.value
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-            own = node.args
-            yield from zip([each.arg for each in own.args[-len(own.defaults) :]], own.defaults, strict=True)
-            yield from zip([each.arg for each in own.kwonlyargs], own.kw_defaults, strict=True)
+def metavar_of(name: str, values: "click.ParamType[Any]") -> str | None:
+    """Return the placeholder of a value in the help."""
+    values = values.numbers if isinstance(values, OrAuto) else values
+    if isinstance(values, click.Choice | click.Path | Size) and name not in _METAVARS:
+        return "SIZE" if isinstance(values, Size) else None
+    if isinstance(values, Count | Number):
+        return "N" if isinstance(values, Count) else "X"
+    return _METAVARS.get(name, "PROPERTY")
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,6 @@ class Setting:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameter", self.parameter or self.name)
-        object.__setattr__(self, "default", _defaults(self.section).get(self.name, self.default))
         object.__setattr__(self, "flag", self.flag or f"--{self.name.replace('_', '-')}")
 
     @property
@@ -119,162 +115,87 @@ def _kind(values: "click.ParamType[Any]") -> str:
     return "true or false" if values is click.BOOL else "text"
 
 
-_TEXT = click.STRING
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_COUNT = Count(min=1)
-_NATURAL = Count(min=0)
-_ABOVE_0 = Number(min=0, min_open=True)
-_SHARE = Number(0, 1)
+def _from(
+    section: str,
+    source: Source,
+    names: Mapping[str, str] | None = None,
+    *,
+    common: str = "",
+    file: str = "",
+) -> Iterator[Setting]:
+    """Yield a setting for each parameter of a class or function, or for those that have `names` in heat.toml.
+
+    `common` and `file` name those of these levels.
+    """
+    for own, given in source.parameters.items():
+        if (names is not None and own not in names) or given.annotation == "Mapping[str, Any]":
+            continue  # the command line has no way to give values of any kind
+        name = own if names is None else names[own]
+        values = Size() if own == "memory_limit" else given.values
+        values = OrAuto(values) if section == "heat" and own in AUTO_PARAMETERS else values
+        text = given.help
+        if isinstance(values, OrAuto):
+            text = f"{text} Or auto."
+        if isinstance(values, Size):
+            text = f"{text.rstrip('.')}, such as 4GB or 500MB.  [default: what is free]"
+        level: Level = "common" if own in common.split() else "file" if own in file.split() else "more"
+        yield Setting(
+            f"{section}.{name}",
+            values,
+            level,
+            text,
+            given.default if given.default not in ((), "") else None,
+            flag=flag_of(own if source is _EMBED or own in FLAGS else name),
+            parameter=own if source is _EMBED else "",
+            multiple=given.multiple,
+            metavar=metavar_of(own, values),
+        )
 
 
-def _number(key: str, kind: "click.ParamType[Any]", level: Level, text: str, default: Any = None) -> Setting:
-    inner = kind.numbers if isinstance(kind, OrAuto) else kind
-    text = f"{text} Or auto." if isinstance(kind, OrAuto) else text
-    return Setting(key, kind, level, text, default, metavar="N" if isinstance(inner, Count) else "X")
-
-
-def _property(name: str, text: str) -> Setting:
-    return Setting(f"write.{name}", _TEXT, "file", text, metavar="PROPERTY")
-
-
+_EMBED = verb("embed")
+_JOB = source_of("pipeline.job", "Job")
+_NAMES_SOURCE = source_of("database.naming", "WriteNames")
 SETTINGS = (
-    Setting("connection.uri", _TEXT, "common", metavar="URI", envvar="NEO4J_URI",
+    Setting("connection.uri", click.STRING, "common", metavar="URI", envvar="NEO4J_URI",
             help="Address, such as neo4j://localhost:7687.  [env: NEO4J_URI; default: the local server]"),
-    Setting("connection.username", _TEXT, "more", metavar="NAME", envvar="NEO4J_USERNAME",
+    Setting("connection.username", click.STRING, "more", metavar="NAME", envvar="NEO4J_USERNAME",
             help="Database user.  [env: NEO4J_USERNAME; default: neo4j]"),
-    Setting("connection.password_file", _FILE, "more",
+    Setting("connection.password_file", FILE, "more",
             help="File that contains only the password.  "
                  "[env: NEO4J_PASSWORD, the password itself]"),
-    Setting("connection.database", _TEXT, "more", metavar="NAME", envvar="NEO4J_DATABASE",
+    Setting("connection.database", click.STRING, "more", metavar="NAME", envvar="NEO4J_DATABASE",
             help="Database name.  [env: NEO4J_DATABASE; default: the user's home database]"),
-    Setting("projection.labels", _TEXT, "common", flag="--label", multiple=True, metavar="LABEL",
-            help="Nodes with this label; repeat for more.  [default: all nodes]"),
-    Setting("projection.relationships", _TEXT, "common", flag="--relationship", multiple=True, metavar="TYPE",
-            help="Relationships of this type; repeat for more.  [default: all but predicted links]"),
-    Setting("projection.weight", _TEXT, "common", metavar="PROPERTY",
-            help="Relationship property that holds the weight.  [default: every relationship weighs 1]"),
-    _number("projection.default_weight", Number(min=0), "more",
-            "Weight of a relationship that lacks the weight property."),
-    Setting("projection.aggregation", click.Choice(("sum", "min", "max", "count", "single")), "more",
-            "How weights of parallel relationships are combined."),
-    Setting("projection.time", _TEXT, "more", metavar="PROPERTY",
-            help="Relationship property with a date, datetime or number; used to evaluate on the latest "
-                 "edges."),
-    Setting("projection.attributes", _TEXT, "common", flag="--attribute", multiple=True, metavar="PROPERTY",
-            help="Node property to use as attribute; repeat for more."),
-    Setting("projection.text", _TEXT, "common", multiple=True, metavar="PROPERTY",
-            help="Node property whose words to use; repeat for more."),
-    Setting("projection.label_attributes", Pair(_TEXT), "more", flag="--label-attribute", multiple=True,
-            metavar="LABEL=PROPERTY",
-            help="Attribute of nodes with this label only; repeat for more."),
-    Setting("projection.type_weights", Pair(_ABOVE_0), "more", flag="--type-weight", multiple=True,
-            metavar="TYPE=X",
-            help="Factor for the weights of this relationship type; repeat for more.  [default: 1]"),
-    _number("projection.max_categories", _COUNT, "more",
-            "Maximum number of columns for a property of strings; rarer values share one."),
-    Setting("projection.key", Keyed(), "common", multiple=True, metavar="[LABEL=]PROPERTY",
-            help="Unique node property that identifies nodes, or those with a label; repeat for more "
-                 "labels."),
-    Setting("projection.node_filter", _TEXT, "more", metavar="CYPHER",
-            help="Keep nodes n for which this holds, such as 'n.year > 2000'."),
-    Setting("projection.relationship_filter", _TEXT, "more", metavar="CYPHER",
-            help="Keep relationships r for which this holds, such as 'r.score > 0.5'."),
-    _number("heat.n_components", Count(min=1, largest=MOST_COMPONENTS), "common",
-            f"Dimension of the space, at most {MOST_COMPONENTS:,}."),
-    _number("heat.alpha", OrAuto(_SHARE), "common",
-            "Share of steps that follow attributes; 0 is topology only."),
-    _number("heat.forward", _SHARE, "file",
-            "Weight of a step along a relationship; a step back weighs 1 - forward."),
-    _number("heat.type_balance", _SHARE, "file",
-            "0: steps choose relationships by weight; 1: they first choose a type, all types equally."),
-    _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Width of the Gaussian on hyperbolic distance."),
-    _number("heat.walks_per_node", _COUNT, "more", "Walks from every node."),
-    _number("heat.walk_length", Count(min=2), "more", "Nodes in a walk."),
-    _number("heat.window_size", OrAuto(_COUNT), "more", "Largest number of steps in a pair."),
-    _number("heat.n_negatives", _COUNT, "more", "Negative samples per pair."),
-    _number("heat.negative_exponent", OrAuto(_SHARE), "more",
-            "Exponent of counts when negatives are drawn."),
-    _number("heat.learning_rate", OrAuto(_ABOVE_0), "more",
-            "Initial learning rate, 1.7 times as large in buckets; falls to 0."),
-    _number("heat.batch_size", _COUNT, "file",
-            "Source positions in a batch.  [default: 320, or N / 96 up to 1,280]"),
-    _number("heat.n_epochs", _COUNT, "more", "Passes over the walks."),
-    _number("heat.n_parts", _COUNT, "file",
-            "Parts of the nodes for training in buckets; 1 trains in batches.  [default: by number of "
-            "nodes]"),
-    Setting("heat.refine", click.BOOL, "more",
-            "Move trained points a little towards their neighbours, and adjust radii to degrees."),
-    _number("heat.time_limit", _ABOVE_0, "more",
-            "Stop training after this many seconds and keep the result.  [default: none]"),
-    _number("heat.n_threads", _COUNT, "more", "Threads to use.  [default: the processors it may use]"),
-    Setting("heat.scratch", _FOLDER, "more", metavar="FOLDER",
-            help="Folder to train over files, in little memory; a killed run continues from them."),
-    Setting("heat.scheduler", _TEXT, "more", metavar="ADDRESS",
-            help="Dask scheduler, such as tcp://host:8786; its workers share --scratch."),
-    _number("heat.random_state", Count(min=0, largest=None), "common",
-            "Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]"),
-    Setting("choose.seconds", _ABOVE_0, "more", flag="--choose-seconds", parameter="choose_seconds",
-            metavar="X", help="Seconds to choose auto parameters.  [default: about 5 trainings for each]"),
-    _number("refresh.local_limit", _ABOVE_0, "file",
-            "Train only new and changed nodes while they are at most this share.", 0.2),
-    _number("refresh.warm_limit", _ABOVE_0, "file",
-            "Start warm while at most this share has changed since the last full run.", 0.3),
-    _number("refresh.max_auroc_drop", _SHARE, "file",
-            "Reject a version if its held-out AUROC falls by more than this."),
-    _number("refresh.max_below_degree", _SHARE, "file",
-            "Reject a version if its held-out AUROC is below that of degrees by more than this."),
-    _number("refresh.min_overlap", _SHARE, "file",
-            "Reject a version if a smaller share of the 10 nearest nodes stayed the same."),
-    _number("refresh.max_move", _ABOVE_0, "file",
-            "Reject a version if nodes moved farther than this on average.  [default: none]"),
-    _number("refresh.lease_seconds", Number(min=1, max=LONGEST_LEASE), "file",
-            "Seconds after which another process may take over a silent one.", 60.0),
-    _number("refresh.records", _NATURAL, "more", "Number of records of earlier runs to keep.", 100),
+    *_from("projection", source_of("database.projection", "Projection"),
+           common="labels relationships weight attributes text key"),
+    *_from("heat", source_of("heat", "HEAT"), common="n_components alpha random_state",
+           file="forward type_balance batch_size n_parts"),
+    *_from("choose", _EMBED, {"choose_seconds": "seconds"}),
+    *_from("refresh", source_of("pipeline.job", "Limits"), {"local": "local_limit", "warm": "warm_limit"},
+           file="local warm"),
+    *_from("refresh", source_of("pipeline.gate", "Gate"),
+           file="max_auroc_drop max_below_degree min_overlap max_move"),
+    *_from("refresh", _JOB, {"lease_seconds": "lease_seconds", "records": "records"}, file="lease_seconds"),
     Setting("serve.every", Duration(), "common", metavar="TIME",
             help="Refresh now, and so often: 90s, 15m, 2h, 1d."),
-    Setting("serve.cron", _TEXT, "common", metavar="EXPRESSION",
+    Setting("serve.cron", click.STRING, "common", metavar="EXPRESSION",
             help="Refresh by a cron expression of five fields, in local time (TZ)."),
     Setting("serve.give_up_after", Duration(), "file", "How long to wait for a server that is away.", "1d"),
-    Setting("serve.health_file", _FILE, "common", metavar="FILE",
+    Setting("serve.health_file", FILE, "common", metavar="FILE",
             help="Write a sign of life there every few seconds."),
-    Setting("serve.metrics_file", _FILE, "file", metavar="FILE",
+    Setting("serve.metrics_file", FILE, "file", metavar="FILE",
             help="Write metrics there, for node_exporter, which reads names that end in .prom."),
-    _number("serve.metrics_port", Count(min=1, max=65_535), "file",
-            "Answer with metrics, for Prometheus, at this port of 127.0.0.1."),
+    Setting("serve.metrics_port", Count(min=1, max=65_535), "file",
+            "Answer with metrics, for Prometheus, at this port of 127.0.0.1.", metavar="N"),
     Setting("log.json", click.BOOL, "more", flag="--log-json", parameter="log_json", envvar="HEAT_LOG_JSON",
             help="Log to stderr as JSON, one object per line.  [env: HEAT_LOG_JSON]", default=False),
-    Setting("limits.memory", Size(), "more", flag="--memory-limit", parameter="memory_limit", metavar="SIZE",
-            help="Refuse a run that would need more memory, such as 4GB or 500MB.  [default: what is free]"),
-    Setting("write.model", _TEXT, "common", "Name under which the embedding is published.", "heat",
-            metavar="NAME"),
-    Setting("write.coordinates", click.Choice(("poincare", "hyperboloid", "klein")), "more",
-            "Coordinates to store.", "poincare"),
-    _property("write_property", "Node property for coordinates.  [default: <model>Embedding]"),
-    _property("radius_property", "Node property for the radius.  [default: <model>Radius]"),
-    _property("run_property", "Node property for the run's id.  [default: <model>Run]"),
-    _property("vector_property", "Node property for points of the Poincare ball, beside others.  "
-                                 "[default: <model>Vector]"),
-    Setting("write.index", click.BOOL, "more",
-            "Create a vector index over the coordinates, to find nearest nodes.", True),
-    Setting("write.link_type", _TEXT, "file", metavar="TYPE",
-            help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]"),
+    *_from("limits", _EMBED, {"memory_limit": "memory"}),
+    *_from("write", _NAMES_SOURCE, {"model": "model"}, common="model"),
+    *_from("write", _EMBED, {"coordinates": "coordinates"}),
+    *_from("write", _NAMES_SOURCE, NAMES, file=" ".join(NAMES)),
+    *_from("write", _EMBED, {"index": "index"}),
     Setting("links.enabled", click.BOOL, "common", flag="--links", parameter="links",
             help="Predict links and write them too.", default=True),
-    _number("links.k", _COUNT, "more", "Links for each node; the patterns of its label share them."),
-    _number("links.top", _COUNT, "more",
-            "Maximum number of links of each pattern.  [default: as many as it has relationships]"),
-    Setting("links.patterns", _TEXT, "common", flag="--predict", multiple=True, metavar="PATTERN",
-            help="What to predict, such as 'User-RATED->Movie'; * is any name; repeat for more.  "
-                 "[default: the graph's patterns, except rare ones]"),
-    _number("links.min_degree", _NATURAL, "more", "Minimum number of neighbours of both ends."),
-    _number("links.max_degree", _COUNT, "more", "Maximum number of neighbours of both ends."),
-    _number("links.min_probability", _SHARE, "more", "Leave out links that are less probable."),
-    Setting("links.rules", click.BOOL, "more",
-            "Drop links that your relationships rule out, such as a second director of a film."),
-    Setting("links.score", click.Choice(("combined", "distance")), "more",
-            "combined: distances, degrees, paths and attributes, with probabilities; needs a second "
-            "training. distance: the distance alone."),
+    *_from("links", source_of("pipeline.job", "LinkOptions"), common="patterns"),
 )  # fmt: skip
 """All settings, in the order of the help."""
 

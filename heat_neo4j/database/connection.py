@@ -4,7 +4,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +14,7 @@ import neo4j
 from neo4j import exceptions as driver_errors
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
+from heat_neo4j._utils.closing import Closing
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.out_of_range import readable
@@ -29,7 +30,7 @@ from heat_neo4j.errors import (
     WriteFailed,
     WriteRefused,
 )
-from heat_neo4j.redaction import keep_secret
+from heat_neo4j.errors.redaction import keep_secret
 
 T = TypeVar("T")
 
@@ -214,7 +215,7 @@ class Transaction:
         return self._send(statement, dict(parameters or {}))
 
 
-class Connection:
+class Connection(Closing):
     """A driver, one database of its server, and the rules by which this package talks to it.
 
     Transactions are managed ones: the driver repeats them when that can help, so the work given must have no
@@ -230,6 +231,7 @@ class Connection:
         driver: neo4j.Driver,
         database: str | None = None,
         *,
+        trusted: Sequence[str] = (),
         address: str = "the driver's address",
         owns_driver: bool = False,
         limits: Limits = _DEFAULTS,
@@ -240,7 +242,7 @@ class Connection:
         self._owns_driver = owns_driver
         self.tracer: Tracer | None = None
         self.transaction = Transaction  # the class by which statements are sent
-        self.trust = Trust()
+        self.trust = Trust(trusted)
         self.limits = limits
         # If the caller supplied the driver, its own retry policy applies; it has none for batches.
         self._batch_patience = Patience(address, limits)
@@ -249,7 +251,15 @@ class Connection:
         )
 
     @classmethod
-    def open(cls, uri: str, *, auth: Auth, database: str | None = None, limits: Limits = _DEFAULTS) -> Self:
+    def open(
+        cls,
+        uri: str,
+        *,
+        auth: Auth,
+        database: str | None = None,
+        trusted: Sequence[str] = (),
+        limits: Limits = _DEFAULTS,
+    ) -> Self:
         """Open a driver on `uri` and see that the server and the database answer."""
         _keep_secrets(auth)
         address = checked_address(uri)
@@ -262,7 +272,7 @@ class Connection:
             connection_acquisition_timeout=limits.connect_seconds,
             max_transaction_retry_time=0.0,  # `Patience` repeats
         )
-        connection = cls(driver, database, address=address, owns_driver=True, limits=limits)
+        connection = cls(driver, database, trusted=trusted, address=address, owns_driver=True, limits=limits)
         try:
             with translated(address, "connecting", database), connection._patience.watched("connecting"):
                 driver.verify_connectivity()
@@ -271,6 +281,10 @@ class Connection:
             connection.close()
             raise
         return connection
+
+    def check_reachable(self) -> None:
+        """Raise a `ConnectionFailed` at once if the server does not answer."""
+        self.read_once("RETURN 1", doing="asking whether the server answers")
 
     def close(self) -> None:
         """Close the driver if this connection opened it, and end the thread that logs."""
@@ -348,6 +362,27 @@ class Connection:
         """Run `work` in a managed write transaction; return its result."""
         return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing, divisible)
 
+    def explain(self, statement: str, parameters: Parameters) -> tuple[str, bool]:
+        """Return the type of a statement, "r" if it only reads, and whether it commits batches.
+
+        Of one that the server does not explain, such as one that it refuses, that is ("", False).
+        """
+        access, database = neo4j.READ_ACCESS, self.server.database
+        refused = self._translated(access, database, "explaining")
+        try:
+            with refused, self._driver_session(access, database) as session:
+                summary = session.run(f"EXPLAIN {statement}", dict(parameters)).consume()
+        except ProjectionError:
+            return "", False
+        return summary.query_type or "", "Transaction" in "".join(_operators(summary.plan))
+
+    def write_once(
+        self, statement: str, parameters: Parameters, *, doing: str = "writing"
+    ) -> list[neo4j.Record]:
+        """Run a statement that is a transaction by itself, or on the server several; it is not repeated."""
+        with self._translated(neo4j.WRITE_ACCESS, self.server.database, doing):
+            return self._run_alone(neo4j.WRITE_ACCESS, statement, parameters, doing)
+
     def run_batches(
         self, statement: str, parameters: Parameters, *, doing: str = "writing"
     ) -> list[neo4j.Record]:
@@ -414,6 +449,14 @@ class Connection:
             bookmark_manager=self._driver.execute_query_bookmark_manager,
             **quiet,
         )
+
+
+def _operators(plan: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the names of the operators of a plan."""
+    if plan:
+        yield plan["operatorType"]
+        for child in plan.get("children", ()):
+            yield from _operators(child)
 
 
 class _LimitReached(Exception):  # noqa: N818

@@ -46,19 +46,18 @@ class WriteNames:
 
     Parameters
     ----------
-    model : str
-        The model's name: the ``name`` of its ``HeatModel`` node.
-    embedding : str
-        Node property with the coordinates, a list of floats; ``<model>Embedding`` if empty.
-    radius : str
-        Node property with the hyperbolic distance from the origin; ``<model>Radius`` if empty.
-    run : str
-        Node property with the id of the run whose training gave the others; ``<model>Run`` if empty.
-    link_type : str
-        Relationship type of predicted links; ``<MODEL>_PREDICTED`` if empty.
-    vector : str
-        Node property with the point of the Poincare ball, if `embedding` holds other coordinates;
-        ``<model>Vector`` if empty.
+    model : str, default "heat"
+        Name under which the embedding is published. It is the ``name`` of the ``HeatModel`` node.
+    embedding : str, default: <model>Embedding
+        Node property for the coordinates, a list of floats.
+    radius : str, default: <model>Radius
+        Node property for the radius, the hyperbolic distance from the origin.
+    run : str, default: <model>Run
+        Node property for the id of the run whose training gave the others.
+    link_type : str, default: <MODEL>_PREDICTED
+        Type of predicted relationships.
+    vector : str, default: <model>Vector
+        Node property for points of the Poincare ball, if `embedding` holds other coordinates.
 
     Raises
     ------

@@ -22,48 +22,49 @@ class Projection:
 
     Parameters
     ----------
-    labels : str or sequence of str, optional
-        Nodes with any of these labels; by default all nodes except this package's own bookkeeping.
-    relationships : str or sequence of str, optional
-        Relationship types; by default all types except those of links this package predicted.
-    weight : str, optional
-        Relationship property with the weight, a finite number of 0 or more. Without it each relationship
-        weighs 1.
-    default_weight : float
-        Weight of a relationship that lacks the property `weight`, 0 or more. How many did is counted.
+    labels : str or sequence of str, default: all nodes
+        Label of nodes to read. Without any, all nodes except this package's own bookkeeping are read.
+    relationships : str or sequence of str, default: all but predicted links
+        Type of relationships to read.
+    weight : str, default: every relationship weighs 1
+        Relationship property that holds the weight. It is a finite number of 0 or more.
+    default_weight : float, at least 0, default 1.0
+        Weight of a relationship that lacks the weight property. How many did is counted.
     aggregation : {"sum", "min", "max", "count", "single"}
-        What several relationships from one node to the same other one come to: the sum, smallest or
-        largest of their weights, their number, or 1 however many there are. The last two ignore weights
-        and refuse a `weight`. Opposite directions are always summed, by `Graph`.
+        How weights of parallel relationships are combined. From one node to the same other one they come to
+        the sum, smallest or largest of their weights, their number, or 1 however many there are. The last
+        two ignore weights and refuse a `weight`. Opposite directions are always summed, by `Graph`.
     time : str, optional
-        Relationship property that says since when a relationship has been there: a number, a date, or a
-        datetime with or without a zone (then UTC). The earliest counts where several join two nodes; how
-        many relationships lack it is counted.
+        Relationship property with a date, datetime or number; evaluation can hold out the latest edges. A
+        datetime without a zone is in UTC. The earliest counts where several join two nodes; how many
+        relationships lack it is counted.
     attributes : sequence of str
-        Node properties that become attribute columns: numbers, booleans, dates, times, durations, points,
-        numeric lists of one length, strings, lists of strings.
+        Node property to use as attribute. It becomes columns: numbers, booleans, dates, times, durations,
+        points, numeric lists of one length, strings, lists of strings.
     text : sequence of str
-        Node properties whose strings are texts, not categories. One that `label_attributes` does not name is
-        an attribute of all nodes; `attributes` must not name it too.
+        Node property whose words to use. Its strings are texts, not categories. One that `label_attributes`
+        does not name is an attribute of all nodes; `attributes` must not name it too.
     label_attributes : mapping of str to sequence of str
-        For a label, properties that count on nodes with that label only, e.g. ``{"Paper": ["year"]}``.
-    type_weights : mapping of str to float
-        For a relationship type, a finite factor above 0 on the weight of its relationships; others have 1.
+        Attribute of nodes with this label only. In Python, properties by label: ``{"Paper": ["year"]}``.
+    type_weights : mapping of str to float, default: 1
+        Factor for the weights of this relationship type. It must be finite and above 0.
     key : str or mapping of str to str, optional
-        Node property that identifies and names a node: a whole number or a string, the same kind on every
-        node, unique. Rows are then sorted by it, so that a graph inserted anew gives the same rows; otherwise
-        by the number in the element id. Where labels have keys of their own, e.g. ``{"Paper": "doi",
-        "Author": "name"}``, the nodes of each label (of several, of the first in the alphabet) are as with
-        one key, and the labels follow each other by the alphabet. Nodes with none of these labels come last,
-        sorted by the key of ``""`` if there is one.
-    node_filter, relationship_filter : str, optional
-        Cypher predicates over ``n`` and ``r``, e.g. ``"n.year >= $since"``. They are sent as they are, in
-        transactions that cannot write.
+        Unique node property that identifies nodes, or those with a label. It is a whole number or a string,
+        the same kind on every node. Rows are then sorted by it, so that a graph inserted anew gives the same
+        rows; otherwise by the number in the element id. Where labels have keys of their own, e.g.
+        ``{"Paper": "doi", "Author": "name"}``, the nodes of each label (of several, of the first in the
+        alphabet) are as with one key, and the labels follow each other by the alphabet. Nodes with none of
+        these labels come last, sorted by the key of ``""`` if there is one.
+    node_filter : str, optional
+        Keep nodes n for which this holds, such as 'n.year > 2000'. The Cypher is sent as it is, in a
+        transaction that cannot write.
+    relationship_filter : str, optional
+        Keep relationships r for which this holds, such as 'r.score > 0.5'. It is sent in the same way.
     filter_parameters : mapping of str to JSON data
         Values of the ``$parameters`` in the filters. Names starting with ``heat_`` are reserved.
-    max_categories : int
-        Most columns that one string (or list of strings) property may take, 1 or more. The most frequent
-        values get them; the others share one more column, ``<property>:other``.
+    max_categories : int, at least 1, default 10,000
+        Maximum number of columns for a property of strings; rarer values share one. That column is
+        ``<property>:other``.
 
     Raises
     ------

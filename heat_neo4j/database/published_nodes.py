@@ -205,7 +205,30 @@ def _link(nodes: NodesByKey, row: Mapping[str, Any]) -> NodeLink:
 def read_node_links(
     connection: Connection, nodes: Sequence[str], *, k: int = 10, model: str = "heat", key: Key | None = None
 ) -> dict[str, tuple[NodeLink, ...]]:
-    """Return the likeliest links of some nodes; see `Neo4jStore.links_of`."""
+    """Return the likeliest predicted links of some nodes, of those that are written.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Element ids.
+    k : int
+        How many of each node, 1 or more; they lead from it or to it.
+    key : str or mapping of str to str, optional
+        Property that names the other ends, or one for each label; as in the run's projection if not
+        given.
+
+    Returns
+    -------
+    dict of str to tuple of NodeLink
+        The likeliest first, for each of the nodes; none for a node that has no predicted link.
+
+    Raises
+    ------
+    ValueError
+        If `k` is out of range.
+    ProjectionError
+        If the model is not published.
+    """
     check_integer("k", k, minimum=1)
 
     # In one transaction: who publishes another version waits for those that read the one before.
@@ -219,3 +242,18 @@ def read_node_links(
         return {node: found.get(node, ()) for node in nodes}
 
     return connection.read_transaction(work, doing="reading predicted links")
+
+
+def find_published_node(
+    connection: Connection, node: str, *, model: str = "heat", labels: Sequence[str] | None = None
+) -> str:
+    """Return the element id of a node by the value of its key, as `find_neighbours` finds it.
+
+    Parameters are those of `find_neighbours`; an element id, there or not, is returned as it is.
+
+    Raises
+    ------
+    ProjectionError
+        If the model is not published, or there is not exactly one node of that key.
+    """
+    return find_node(connection, read_scope(connection, model).nodes, node, labels)

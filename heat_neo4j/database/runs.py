@@ -417,3 +417,13 @@ def _camel(name: str) -> str:
 
 def _without_tuples(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def read_runs(connection: Connection, model: str | None = None) -> list[RunRecord]:
+    """Return the runs in this database (of one `model`, if given), latest first."""
+    return [run for run in read_bookkeeping(connection, history=True).runs if model in (None, run.model)]
+
+
+def read_published_run(connection: Connection, model: str = "heat") -> RunRecord | None:
+    """Return the run whose coordinates are published; None if there is none."""
+    return read_bookkeeping(connection).published_run(model)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
-from heat_neo4j.redaction import server_address
+from heat_neo4j.errors.redaction import server_address
 
 _MESSAGE_CHARACTERS = 300
 _POSITION = re.compile(r"\s*\(line \d+, column \d+.*\)\s*$")

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from heat_neo4j._utils.display import printable
-from heat_neo4j.redaction import redacted
+from heat_neo4j.errors.redaction import redacted
 
 _PLACEHOLDER = re.compile(r"@([a-z][a-z_]*)")
 _COMMENT_LINE = re.compile(r"^\s*//.*\n?", re.MULTILINE)

@@ -15,8 +15,8 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, LoadReport, make_room
 from heat_neo4j.demo.stdlib import ImportGraph
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.plots import plot_disk, save_picture
 
 FAMILY = "heat demo"
@@ -42,13 +42,13 @@ def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress
     Raises `WriteRefused` if there are nodes of label ``Module`` from elsewhere.
     """
     origin = f"{FAMILY}, Python {graph.version}"
-    make_room(store.connection, LOAD_NAMES.label, family=FAMILY, origin=origin)
+    make_room(store, LOAD_NAMES.label, family=FAMILY, origin=origin)
     marked = replace(graph, modules=[{**module, "origin": origin} for module in graph.modules])
     return store.load_graph(marked, LOAD_NAMES, overwrite=True, on_progress=on_progress)
 
 
 def draw_modules(
-    imports: ImportGraph, graph: Graph, path: Path, model: Embedder, *, on_progress: Progress = no_progress
+    imports: ImportGraph, graph: Graph, path: Path, model: HEAT, *, on_progress: Progress = no_progress
 ) -> None:
     """Embed `graph`, whose rows are the modules of `imports`, in the hyperbolic plane, and save a picture.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.fitting import Estimator, checked_schedule
 from heat_neo4j.embedding.pairs import negatives_of_walks
 from heat_neo4j.embedding.postprocessing import refine, unrefined_radii
 from heat_neo4j.embedding.schedule import Trained
@@ -26,25 +26,26 @@ from heat_neo4j.geometry.hyperboloid import centroids, check_points, exp_map, lo
 from heat_neo4j.graph import Graph
 
 Array = NDArray[np.float64]
+E = TypeVar("E", bound=Estimator)
 
 _MEETINGS = 32  # walks by which a node without neighbours looks for similar ones
 _WALKS = 0.4  # of a full fit's
 _RATE = 0.2  # of its learning rate: more moves what was right already
 
 
-def short_schedule(model: Embedder) -> dict[str, Any]:
+def short_schedule(model: Estimator) -> dict[str, Any]:
     """Return the parameters of a training that takes .4 of the model's time, with its learning rate."""
     return {"walks_per_node": max(1, round(_WALKS * model.walks_per_node))}
 
 
 def fit_warm(
-    model: Embedder,
+    model: E,
     graph: Graph,
     points: Array,
     new: NDArray[np.bool_],
     *,
     on_progress: Progress = no_progress,
-) -> Embedder:
+) -> E:
     """Fit a clone of `model` that starts from an earlier embedding, with fewer walks and a smaller rate.
 
     Refinement is undone before and done after, so that radii do not grow from one warm start to the next.
@@ -65,7 +66,7 @@ def fit_warm(
     if new.any():
         start = with_new_nodes(start, new, graph, walks, keys.start)
     short = {**short_schedule(model), "learning_rate": _RATE * model.learning_rate}
-    trained: Embedder = clone(model).set_params(**short, random_state=seed)
+    trained: E = clone(model).set_params(**short, random_state=seed)
     trained.fit(graph, start=start, on_progress=on_progress)
     trained.embedding_[still] = still_points
     trained.set_params(**model.get_params())
@@ -127,14 +128,14 @@ def _met(walks: Walks, nodes: NDArray[np.int64]) -> sparse.csr_array:
 
 
 def fit_local(
-    model: Embedder,
+    model: E,
     graph: Graph,
     points: Array,
     new: NDArray[np.bool_],
     changed: Array | None = None,
     *,
     on_progress: Progress = no_progress,
-) -> Embedder:
+) -> E:
     """Embed new nodes, and move those whose neighbourhood changed; all others keep their points to the bit.
 
     New nodes begin among their neighbours and are trained with all else frozen, with as many pairs for each
@@ -158,8 +159,8 @@ def fit_local(
     if new.all() or not (new.any() or moving.any()):
         raise ValueError("some nodes must be new or changed, and not all new")
     check_points(points[~new])
-    local: Embedder = clone(model)
-    schedule, threads = local.check_parameters()
+    local: E = clone(model)
+    schedule, threads = checked_schedule(local)
     local.seed_ = draw_seed(model.random_state)
     schedule = replace(schedule, walks_per_node=schedule.walks_per_node * model.walk_length, n_epochs=1)
     keys = make_keys(local.seed_)

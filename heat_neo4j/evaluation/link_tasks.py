@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
     HEAT_ROW,
@@ -25,6 +24,7 @@ from heat_neo4j.evaluation.methods import (
 from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, Limits
 from heat_neo4j.evaluation.report import Curve, Evaluation, Row, Trials, comparison_notes
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT, without_auto
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import patterns_of
@@ -34,18 +34,20 @@ from heat_neo4j.patterns import Pattern
 
 def evaluate_links(
     graph: Any,
-    model: Embedder,
+    model: HEAT,
     patterns: Sequence[str | Sequence[str]] = (),
     *,
     share: float = 0.15,
     split: Split = "random",
     seeds: Sequence[int] = SEEDS,
     methods: Mapping[str, Method] | None = None,
-    combined: bool = True,
+    baselines: bool = True,
+    gensim: bool = False,
+    score: str = "link",
     choose: Sequence[str] = (),
     choose_seconds: float | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> Evaluation:
     """Hold out pairs and measure how well methods rank their links, by pattern where the graph has patterns.
 
@@ -58,22 +60,26 @@ def evaluate_links(
     Parameters
     ----------
     graph : Graph, or what `as_graph` takes
-        The whole graph.
+        The whole graph; of a `Database`, the `Projection` to read.
     model : HEAT
         Cloned with ``random_state=seed`` for each seed; it stays as it is.
     patterns : sequence of str or of (source label, type, target label)
         As for `predict_links`; all common patterns of the graph if not given.
-    share : float
-        Share of the edges, of whatever pattern, to hold out, in (0, 1).
+    share : float in (0, 1), default 0.15
+        Share of the edges to hold out, of whatever pattern.
     split : {"random", "connected", "time"}
-        Which edges are held out: any, such that each node keeps one, or the latest; see `splits.split_edges`.
+        Edges to hold out: any, such that each node keeps one, or the latest, by the property for times.
     seeds : sequence of int
         A seed decides the split, and whatever a method draws.
     methods : mapping of str to Method, optional
         The baselines; `methods.link_methods` of the model's dimension if not given.
-    combined : bool
-        Whether a second row of ours adds the link score. It takes one more training for each seed,
-        without a tenth of the training edges. Where nothing can be fitted, the row says why.
+    baselines : bool
+        Compare with simpler methods on the same data.
+    gensim : bool
+        Add gensim's Poincaré embedding, which takes longer than all others together.
+    score : {"link", "distance"}
+        Rank by the link score, too (one more training a seed), or by the distance alone. If it cannot be
+        fitted, its row says why.
     choose : sequence of str
         Parameters to choose for each training graph by `tuning.choose_parameters`.
     choose_seconds : float, optional
@@ -97,15 +103,20 @@ def evaluate_links(
         If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
     """
     graph = as_graph(graph)
+    model, auto = without_auto(model)
+    choose = [*choose, *auto]
     wanted = _patterns(graph, patterns)
-    baselines = link_methods(model.n_components, on_progress) if methods is None else methods
+    on_progress = as_progress(on_progress)
+    others = methods or {}
+    if methods is None and baselines:
+        others = link_methods(model.n_components, on_progress, gensim=gensim)
     table, own_rows = _LinkTable(wanted, on_progress), list[OwnRows]()
     seeds, splits = check_seeds(seeds), dict[str, list[Any]]()
     for seed in seeds:
         cut = _noted_split(graph, share, seed, split, splits)
         own_rows.append(OwnRows(model, choose, choose_seconds, on_progress))
         held_out = _held_out(graph, cut, wanted, seed, limits)
-        for name, method in {**own_rows[-1].methods(combined=combined), **baselines}.items():
+        for name, method in {**own_rows[-1].methods(score), **others}.items():
             table.score(name, method, cut, seed, held_out)
     settings = {"share": share, "split": split, **splits, **described(model)}
     if choose:

@@ -15,10 +15,10 @@ from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.baselines import (
     BaselineUnavailableError,
     adamic_adar,
@@ -78,7 +78,7 @@ def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     return checked
 
 
-def described(model: Embedder) -> dict[str, Any]:
+def described(model: HEAT) -> dict[str, Any]:
     """Return the estimator's parameters; the seeds stand elsewhere, and threads change nothing."""
     parameters: dict[str, Any] = model.get_params()
     return {name: value for name, value in parameters.items() if name not in ("random_state", "n_threads")}
@@ -232,31 +232,31 @@ class OwnRows:
     """
 
     def __init__(
-        self, model: Embedder, choose: Sequence[str], choose_seconds: float | None, on_progress: Progress
+        self, model: HEAT, choose: Sequence[str], choose_seconds: float | None, on_progress: Progress
     ) -> None:
         self._model, self._choose, self._choose_seconds = model, tuple(choose), choose_seconds
         self._on_progress = on_progress
-        self._fitted: Embedder | None = None
+        self._fitted: HEAT | None = None
         self._held_out: HeldOut | None = None
         self.choice: Choice | None = None
         """What was chosen, once a row has been scored."""
 
-    def methods(self, *, combined: bool) -> dict[str, Method]:
+    def methods(self, score: str) -> dict[str, Method]:
         """Return the rows by name."""
         rows: dict[str, Method] = {HEAT_ROW: for_all_patterns(self._distance)}
-        return rows | ({SCORE_ROW: self._combined} if combined else {})
+        return rows | ({SCORE_ROW: self._link_score} if score == "link" else {})
 
     def _distance(self, graph: Graph, seed: int) -> DistanceScorer:
         return DistanceScorer(self._fit(graph, seed).embedding_)
 
-    def _combined(self, graph: Graph, seed: int) -> Scorers:
+    def _link_score(self, graph: Graph, seed: int) -> Scorers:
         try:
             score = link_score(self._without(graph, seed), graph)
         except CalibrationError as error:
             raise BaselineUnavailableError(str(error)) from error
         return score.scorers(self._fit(graph, seed).embedding_, graph)
 
-    def _fit(self, graph: Graph, seed: int) -> Embedder:
+    def _fit(self, graph: Graph, seed: int) -> HEAT:
         if self._fitted is None:
             model: Any = clone(self._model).set_params(random_state=seed)
             if self._choose:

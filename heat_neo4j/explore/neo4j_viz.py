@@ -44,7 +44,7 @@ def to_neo4j_viz(
     model: str = "heat",
     *,
     caption: Key | None = None,
-    n_links: int = 100,
+    max_links: int = 100,
     on_progress: Progress | bool = False,
 ) -> VisualizationGraph:
     """Return a model as a graph that neo4j-viz draws, each node where it lies in the Poincare disk.
@@ -59,7 +59,7 @@ def to_neo4j_viz(
         Name of the published model; one of more than two dimensions is embedded once more, in the plane.
     caption : str or mapping of str to str, optional
         Property that names the nodes of a published model, or one for each label; its key if not given.
-    n_links : int
+    max_links : int
         Most predicted links of a published model to draw, the likeliest; 0 or more.
     on_progress : callable or bool
         Called with the stages of the work; True draws bars.
@@ -79,7 +79,7 @@ def to_neo4j_viz(
     ProjectionError, ConnectionFailed
         If the model is not published, or its graph or the caption cannot be read.
     ValueError
-        If the estimator has not two dimensions, or `n_links` is below 0.
+        If the estimator has not two dimensions, or `max_links` is below 0.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
@@ -94,7 +94,7 @@ def to_neo4j_viz(
         from neo4j_viz import Node, Relationship, VisualizationGraph
     except ImportError as error:
         raise ConfigError("to_neo4j_viz needs neo4j-viz: pip install 'heat-neo4j[viz]'") from error
-    check_integer("n_links", n_links, minimum=0)
+    check_integer("max_links", max_links, minimum=0)
     graph, points, names, links = _placed(source, model, caption, as_progress(on_progress))
     ids: Sequence[str | int] = graph.node_ids or range(graph.n_nodes)
     groups = label_groups(graph)
@@ -122,7 +122,7 @@ def to_neo4j_viz(
         Relationship(id=place, source=ids[a], target=ids[b], caption=printable(kind) or None)
         for place, (a, kind, b) in enumerate(_relationships(graph))
     ]
-    predicted = [] if links is None else _predicted(links, n_links, ids, len(ties))
+    predicted = [] if links is None else _predicted(links, max_links, ids, len(ties))
     drawn = VisualizationGraph(nodes=nodes, relationships=[*ties, *predicted])
     if legend:
         drawn.set_legend(nodes={printable(group): colour for group, colour in legend.items()})

@@ -134,7 +134,7 @@ def read_colours(store: Neo4jStore, published: PublishedModel, color_by: str | N
     """Return the colours of nodes by a property, or by their labels if it is None.
 
     Its values make a scale, as of `colour_scale`, or else groups. Errors are those of
-    `Neo4jStore.read_property`.
+    `read_property`.
     """
     if color_by is None:
         return Colours(published_model.label_groups(published.graph), None, None)

@@ -412,20 +412,36 @@ class FileGraph:
 
 def read_graph_files(
     edges: Path | str,
-    attributes: Path | str | None = None,
-    labels: Path | str | None = None,
+    attribute_file: Path | str | None = None,
+    class_file: Path | str | None = None,
     *,
     as_columns: bool = False,
     header: bool | None = None,
     text_ids: bool = False,
 ) -> FileGraph:
-    """Read a graph from an edge list and, optionally, a file of attributes and one of labels.
+    """Read a graph from an edge list and, optionally, a file of attributes and one of classes.
 
-    The files are as the top of this module says; a node is whatever any of them names. With `as_columns`,
-    each attribute column is a property of its own (numbers, true/false, dates or text), not all of them one
-    list of numbers. `header` says whether the first line of the edge list is one. With `text_ids` keys are
-    texts, even if all are whole numbers. A ProjectionError if a file cannot be read, a line of it cannot be
-    used, or the files name nodes differently.
+    The files are as the top of this module says; a node is whatever any of them names.
+
+    Parameters
+    ----------
+    edges : Path or str, an existing file
+        A line for each relationship.
+    attribute_file : Path or str, an existing file, optional
+        Numbers for each node: node, then one column for each.
+    class_file : Path or str, an existing file, optional
+        Classes: node and class; or node, then a 0/1 column for each.
+    as_columns : bool
+        Make each attribute column a property, dates and text too, instead of one list 'features'.
+    header : bool, optional
+        Whether the first line of the edge list is a header, if that is unclear.
+    text_ids : bool
+        Read ids as text even if all are whole numbers.
+
+    Raises
+    ------
+    ProjectionError
+        If a file cannot be read, a line of it cannot be used, or the files name nodes differently.
     """
     lines = _read_edges(Path(edges), header)
     decimal = next((name for name in lines.codes if name.endswith(".0") and name[:-2] in lines.codes), None)
@@ -433,9 +449,11 @@ def read_graph_files(
         what = f"nodes are named both {decimal[:-2]!r} and {decimal!r}"
         raise ProjectionError(f"{edges}: {what}: write the names of one node alike")
     table = None
-    if attributes is not None:
-        table = _read_table(Path(attributes), numeric=not as_columns, of_edges=lines.codes)
-    classes = None if labels is None else _read_table(Path(labels), numeric=False, of_edges=lines.codes)
+    if attribute_file is not None:
+        table = _read_table(Path(attribute_file), numeric=not as_columns, of_edges=lines.codes)
+    classes = (
+        None if class_file is None else _read_table(Path(class_file), numeric=False, of_edges=lines.codes)
+    )
     several_labels = classes is not None and len(classes.names) > 1
     label_property = "labels" if several_labels else "label"
     if as_columns and table and classes and label_property in table.names:

@@ -14,7 +14,7 @@ from sklearn.isotonic import isotonic_regression
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
-from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, partly_given_back
 
@@ -42,7 +42,7 @@ class HeldOut(NamedTuple):
 
 
 def embed_without(
-    model: Embedder, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+    model: Estimator, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 

@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import ALONE, one_blas_thread
-from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import (
@@ -302,7 +302,7 @@ class LinkScorer(DirectedScorer):
 
 
 def fit_link_score(
-    model: Embedder, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+    model: Estimator, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> LinkScore:
     """Fit how distance, degrees, common neighbours, paths, attributes and directions together rank links.
 

@@ -22,7 +22,7 @@ from heat_neo4j._utils.frames import column_of, html_table, make_frame
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_probability
-from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
@@ -73,7 +73,7 @@ class PredictedLinks:
     names : sequence, optional
         What the graph calls its nodes, by row.
     search : mapping, optional
-        The limits, as `predict_links` takes them: "k", "top", "patterns", "min_degree", "max_degree",
+        The limits, as `predict_links` takes them: "k", "max_links", "patterns", "min_degree", "max_degree",
         "min_probability" and "rules".
     score : LinkScore, optional
         What ranked the links, if it was not the distance.
@@ -222,11 +222,11 @@ class _Found(NamedTuple):
 
 @one_blas_thread()
 def predict_links(
-    model: Embedder | Array,
+    model: Estimator | Array,
     graph: Graph,
     k: int | None = 10,
     *,
-    top: int | None = None,
+    max_links: int | None = None,
     patterns: Sequence[str | Sequence[str]] = (),
     min_degree: int = 0,
     max_degree: int | None = None,
@@ -248,8 +248,8 @@ def predict_links(
     k : int, optional
         Links per node, which patterns of one label share evenly, see `patterns.link_limits`: a link is kept
         if it is among the best of its source; without a fitted score, or directions, of either end. None sets
-        no limit per node; `top` must then be given.
-    top : int, optional
+        no limit per node; `max_links` must then be given.
+    max_links : int, optional
         Keep so many of each pattern; as many as it has relationships if not given.
     patterns : sequence of str or of (source label, type, target label), optional
         What to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`; all patterns of the
@@ -283,7 +283,7 @@ def predict_links(
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     """
-    _check_limits(k, top, min_degree, max_degree)
+    _check_limits(k, max_links, min_degree, max_degree)
     check_probability("min_probability", min_probability)
     threads = resolve_threads(n_threads)
     if not isinstance(model, np.ndarray):
@@ -294,7 +294,9 @@ def predict_links(
     known, rare = counted_patterns(graph, patterns)
     notes: tuple[str, ...] = () if rare is None else (rare,)
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
-    limits = [(k, top or graph.n_edges)] if graph.relationships is None else _limits(k, top, known)
+    limits = (
+        [(k, max_links or graph.n_edges)] if graph.relationships is None else _limits(k, max_links, known)
+    )
     learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
     with WorkerThreads(threads) as workers:
         search = _Search(model, graph, score, learned, (min_degree, max_degree), workers)
@@ -307,14 +309,14 @@ def predict_links(
         unlikely = _UNLIKELY.format(plural(n_unlikely, "proposal"), min_probability)
         notes += (_NO_PROBABILITY.format(min_probability) if score is None else unlikely,)
         found = likely
-    if top is not None:
-        learned = SchemaRules(tuple(replace(each, max_links=top) for each in learned.rules))
+    if max_links is not None:
+        learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
     notes += tuple(learned.sentences(dropped, search.left_out))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
     settings = {
         "k": k,
-        "top": top,
+        "max_links": max_links,
         "patterns": specs,
         "min_degree": min_degree,
         "max_degree": max_degree,
@@ -375,20 +377,20 @@ class _Search:
 
 
 def _limits(
-    k: int | None, top: int | None, patterns: Mapping[Pattern, int]
+    k: int | None, max_links: int | None, patterns: Mapping[Pattern, int]
 ) -> list[tuple[int | None, int | None]]:
     """Return most links of a node and of a pattern: by default as many as the pattern has relationships."""
     each = [None] * len(patterns) if k is None else link_limits(k, patterns)
-    return [(most, top or total) for most, total in zip(each, patterns.values(), strict=True)]
+    return [(most, max_links or total) for most, total in zip(each, patterns.values(), strict=True)]
 
 
-def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:
+def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_degree: int | None) -> None:
     if k is not None:
         check_integer("k", k, minimum=1)
-    elif top is None:
-        raise ValueError("k or top must be given: without either every absent pair would be returned")
-    if top is not None:
-        check_integer("top", top, minimum=1)
+    elif max_links is None:
+        raise ValueError("k or max_links must be given: without either every absent pair would be returned")
+    if max_links is not None:
+        check_integer("max_links", max_links, minimum=1)
     check_integer("min_degree", min_degree, minimum=0)
     if max_degree is not None:
         check_integer("max_degree", max_degree, minimum=min_degree)
@@ -455,20 +457,20 @@ def _nearest(
     embedding: Array,
     candidates: CandidatePairs,
     k: int | None,
-    top: int | None,
+    max_links: int | None,
     workers: WorkerThreads,
     on_progress: Progress,
 ) -> tuple[Rows, Array]:
     """Return the nearest candidates, of two nodes one way only, and their distances."""
     if candidates.are_nodes_of_one_role:
         nodes = candidates.nodes
-        near = nearest_pairs(candidates.in_space(embedding), k, top, workers, on_progress)
+        near = nearest_pairs(candidates.in_space(embedding), k, max_links, workers, on_progress)
         return _directed(candidates, np.column_stack((nodes[near.source], nodes[near.target]))), near.distance
     ends = np.concatenate((candidates.sources, candidates.targets))
-    both_ways = None if top is None else 2 * top
+    both_ways = None if max_links is None else 2 * max_links
     near = nearest_pairs(candidates.ends_in_space(embedding), k, both_ways, workers, on_progress)
     pairs = np.column_stack((ends[near.source], ends[near.target]))
-    first = np.sort(np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1])[:top]
+    first = np.sort(np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1])[:max_links]
     return pairs[first], near.distance[first]
 
 

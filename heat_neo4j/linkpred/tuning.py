@@ -17,7 +17,7 @@ from sklearn.base import clone
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
-from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
+from heat_neo4j.embedding.fitting import Estimator, NothingToLearnError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
@@ -78,7 +78,7 @@ class Choice:
 
 
 def choose_parameters(
-    model: Embedder,
+    model: Estimator,
     graph: Graph,
     names: Sequence[str] = ("alpha",),
     *,
@@ -160,7 +160,7 @@ def _split(graph: Graph, share: float, seed: int) -> EdgeSplit:
 class _Trials:
     """Trains settings, and keeps what came of them and what time is left."""
 
-    def __init__(self, model: Embedder, split: EdgeSplit, budget_seconds: float | None) -> None:
+    def __init__(self, model: Estimator, split: EdgeSplit, budget_seconds: float | None) -> None:
         self.split = split
         self.made: list[Trial] = []
         self._model = model

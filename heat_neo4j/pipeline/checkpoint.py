@@ -13,10 +13,11 @@ from numpy.lib.npyio import NpzFile
 
 from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 
 _FORMAT = "heat_neo4j checkpoint"
 
@@ -38,7 +39,7 @@ class Checkpoint:
         if path.exists() and self._read() is None:
             raise ConfigError(f"checkpoint {path} is another kind of file: choose another name")
 
-    def restore(self, model: Embedder, graph: Graph, chosen: Sequence[str]) -> dict[str, Any] | None:
+    def restore(self, model: HEAT, graph: Graph, chosen: Sequence[str]) -> dict[str, Any] | None:
         """Fit `model` from the file if it is of the same graph and parameters; return the `extra` of `save`.
 
         Parameters that are to be `chosen` are taken as they were chosen then. None if there is nothing of
@@ -59,13 +60,13 @@ class Checkpoint:
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise ConfigError(f"checkpoint {self._path} is damaged: delete it, or name another") from error
 
-    def save(self, model: Embedder, extra: Mapping[str, Any]) -> None:
+    def save(self, model: HEAT, extra: Mapping[str, Any]) -> None:
         """Keep a fitted model and some JSON data; a file of before stays whole until this one is."""
         if self._path is None:
             return
         parameters = model.get_params()
         facts = {
-            "parameters": {name: parameters[name] for name in parameters if name not in OF_THE_MACHINE},
+            "parameters": {name: parameters[name] for name in parameters if name not in RUNTIME_PARAMETERS},
             "seed": int(model.seed_),
             "pairs": int(model.n_pairs_),
             "training": model.training_,
@@ -99,9 +100,7 @@ class Checkpoint:
         return content if str(content.get("format", "")) == _FORMAT else None
 
 
-def _fit_from(
-    model: Embedder, graph: Graph, content: Mapping[str, Any], chosen: Sequence[str]
-) -> dict[str, Any]:
+def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any], chosen: Sequence[str]) -> dict[str, Any]:
     """Make `model` what a file holds and return the extra data, or raise some error."""
     facts = json.loads(str(content["facts"]))
     embedding, losses, extra = content["embedding"], content["losses"], facts["extra"]
@@ -119,12 +118,12 @@ def _fit_from(
     return extra
 
 
-def _fingerprint(model: Embedder, graph: Graph, chosen: Sequence[str]) -> str:
+def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
     """Return a hash of all that decides an embedding, but for what is to be chosen."""
     parameters = model.get_params()
     digest = blake2b(digest_size=16)
     decisive = {
-        name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *OF_THE_MACHINE}
+        name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *RUNTIME_PARAMETERS}
     }
     digest.update(_json([__version__, decisive, sorted(chosen)]).encode())
     digest.update(graph.digest().encode())

@@ -17,11 +17,12 @@ from heat_neo4j.database.publish.writer import Run, model_facts
 from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
-from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
+from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.geometry.drift import Drift, measure_drift
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -155,7 +156,7 @@ class Work:
     state: GraphState
     plan: Plan
     checkpoint: Checkpoint
-    model: Embedder  # fitted, once it is trained
+    model: HEAT  # fitted, once it is trained
     notes: tuple[str, ...]  # for the user, one line each
     choice: Choice | None = None
     earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
@@ -304,7 +305,7 @@ def _carry_out(work: Work) -> Work:
 
 def _read_coordinates(work: Work) -> Work:
     """Read the published coordinates of all nodes."""
-    points = work.session.store.read_embedding(work.state.graph, names=work.job.names)
+    points = work.session.store.read_embedding(work.state.graph, work.job.names.model)
     work.session.clock.lap("read")
     return replace(work, points=points)
 

@@ -18,9 +18,9 @@ from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT, without_auto
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.checkpoint import Checkpoint
@@ -36,7 +36,7 @@ _DEFAULT_LINKS = LinkOptions()
 def embed(
     store: Neo4jStore,
     projection: Projection,
-    estimator: Embedder,
+    estimator: HEAT,
     *,
     model: str | WriteNames = "heat",
     coordinates: str = "poincare",
@@ -53,37 +53,42 @@ def embed(
 ) -> RunReport:
     """Embed a projection of the database and publish coordinates and predicted links together.
 
+    Each node gets its coordinates in hyperbolic space, its distance from the origin (small: general, large:
+    specific) and the id of the run. All of it becomes visible at once; until then, and if anything goes
+    wrong, readers see what was published before.
+
     Parameters
     ----------
     projection : Projection
         What to read.
     estimator : HEAT
-        The estimator; it is fitted here, with the chosen parameters if some are to be chosen.
+        The estimator; it is fitted here, and gets the values that are chosen, such as that of
+        ``alpha="auto"``.
     model : str or WriteNames
         Name of the model to publish; or `WriteNames`, which also names what is written.
     coordinates : {"poincare", "hyperboloid", "klein"}
-        What to store.
+        Coordinates to store.
     links : LinkOptions, optional
         Which links to predict; None for none. Earlier predicted links of the model then stay published.
     choose : sequence of str
         Parameters to choose by `choose_parameters`; the run records what was tried. Where nothing can be
         chosen the estimator's own values are taken, and a note says why.
-    choose_seconds : float, optional
-        Time to spend on that.
-    memory_limit : int, optional
-        Bytes that this process may use: a run that is estimated to need more is refused before it begins.
+    choose_seconds : float above 0, default: about 5 trainings for each
+        Seconds to choose auto parameters.
+    memory_limit : int, at least 1, optional
+        Refuse a run that would need more memory. In bytes; nothing is begun.
     checkpoint : Path, optional
-        A file that keeps what was computed until it is published. Another attempt on the same graph with the
-        same parameters goes on from there; one on another graph, or with others, replaces it.
+        Save the finished training there until it is published; a repeated command continues from it. A file
+        of another graph, or of other parameters, is replaced.
     new_recipe : bool
-        Learn anew how properties become attributes. Otherwise the recipe of the model's published run is
+        Learn again how properties become attributes. Otherwise the recipe of the model's published run is
         applied if it is for the same attributes and the values fit it; a note says if it is not.
     overwrite : bool
-        Whether values of the same names that no run wrote may be overwritten.
+        Replace property values that no run wrote.
     index : bool
-        Whether a vector index is made over the coordinates, for queries of nearest nodes.
+        Create a vector index over the coordinates, to find nearest nodes.
     dry_run : bool
-        Do everything but write.
+        Do everything except write; show the result.
     on_progress : callable or bool
         Called with the stages of reading, training, predicting and writing; True draws bars.
 
@@ -113,13 +118,15 @@ def embed(
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     training = Checkpoint(checkpoint)
     begin_compiling()
+    plain, auto = without_auto(estimator)
+    estimator.set_params(alpha=plain.alpha)
     job = Job(
         projection,
         estimator,
         names,
         coordinates,
         links,
-        choose,
+        [*choose, *auto],
         choose_seconds,
         memory_limit,
         overwrite,
@@ -134,7 +141,7 @@ def embed(
 def publish(
     store: Neo4jStore,
     graph: Graph,
-    estimator: Embedder,
+    estimator: HEAT,
     links: PredictedLinks | None = None,
     *,
     model: str | WriteNames = "heat",
@@ -174,10 +181,11 @@ def publish(
         raise ValueError("only a graph read from a database can be published: this one was not")
     options = None
     if links is not None:
-        score = "combined" if isinstance(links.score, LinkScore) else "distance"
+        score = "link" if isinstance(links.score, LinkScore) else "distance"
         options = LinkOptions(**links.search, score=score)
     projection = Projection.from_dict(graph.provenance.projection)
-    job = Job(projection, estimator, names, coordinates, options, overwrite=overwrite, index=index)
+    plain, auto = without_auto(estimator)
+    job = Job(projection, plain, names, coordinates, options, auto, overwrite=overwrite, index=index)
     with open_session(store, names.model, as_progress(on_progress), dry_run=False) as session:
         return publish_fitted(session, job, graph, links)
 
@@ -196,8 +204,9 @@ def predict(
 ) -> RunReport:
     """Predict links from the published coordinates of a model and publish them in place of the last ones.
 
-    The projection is that of the run that wrote the coordinates, with its recipe for attributes, and so is
-    the score that ranks links; if that run fitted none, it is fitted now with that run's parameters.
+    Nothing is trained: the coordinates are read back, with the projection of their run, its recipe for
+    attributes and its link score. If that run fitted no link score, one training is needed to fit it, except
+    if links are ranked by distance.
 
     Parameters
     ----------

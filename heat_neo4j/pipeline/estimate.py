@@ -13,8 +13,8 @@ from scipy import sparse
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without
 from heat_neo4j.linkpred.link_score import FITTED_LINKS, link_score
 from heat_neo4j.linkpred.prediction import predict_links
@@ -40,6 +40,7 @@ _STORED_INDEX_NODE, _STORED_INDEX_COORDINATE = 45, 5
 class Estimate(Result):
     """What a run will need."""
 
+    size: RunSize
     memory: Mapping[str, int]  # bytes of this process at the peak of each stage
     over_files: int  # bytes of this process at its peak, if it trains over files in a scratch folder
     scratch_bytes: int  # of these files at the peak; 0 if it is too small for any
@@ -62,7 +63,10 @@ class Estimate(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON data."""
-        return {**asdict(self), "peak_memory": self.peak_memory, "total_seconds": self.total_seconds}
+        scratch = self.size.scratch
+        size = {**asdict(self.size), "scratch": None if scratch is None else str(scratch)}
+        totals = {"peak_memory": self.peak_memory, "total_seconds": self.total_seconds}
+        return {**asdict(self), "size": size, **totals}
 
 
 def estimate(size: RunSize, on_progress: Progress = no_progress) -> Estimate:
@@ -79,6 +83,7 @@ def estimate(size: RunSize, on_progress: Progress = no_progress) -> Estimate:
     copy = node * size.nodes + link * size.links
     index = size.nodes * (_STORED_INDEX_NODE + _STORED_INDEX_COORDINATE * size.n_components)
     return Estimate(
+        size=size,
         memory=memory_of(size),
         over_files=max(memory_of(replace(size, scratch=".")).values()),
         scratch_bytes=size.scratch_bytes,
@@ -109,7 +114,7 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
     return Graph(adjacency, attributes, relationships=Relationships.from_pairs({"LINK": tuple(ends)}))
 
 
-def _pilot(size: RunSize, most_nodes: int) -> tuple[Embedder, Graph, RunSize]:
+def _pilot(size: RunSize, most_nodes: int) -> tuple[HEAT, Graph, RunSize]:
     """Return a model of a made graph, the graph, and the size of this run."""
     names = ("n_components", "walk_length", "window_size", "n_negatives", "alpha", "n_parts")
     graph = made_graph(size, most_nodes)
@@ -118,7 +123,7 @@ def _pilot(size: RunSize, most_nodes: int) -> tuple[Embedder, Graph, RunSize]:
         walks_per_node=min(size.n_walks, _PILOT_WALKS),
     )  # fmt: skip
     given = {name: getattr(own, name) for name in names}
-    model = Embedder(walks_per_node=own.walks_per_node, n_threads=size.threads, random_state=0, **given)
+    model = HEAT(walks_per_node=own.walks_per_node, n_threads=size.threads, random_state=0, **given)
     return model.fit(graph), graph, own
 
 
@@ -147,7 +152,7 @@ def _linking(size: RunSize, most_nodes: int) -> dict[str, float]:
     stages: dict[str, float] = {}
     score = None
     searched = sum(min(each.nodes, size.nodes) for each in size.patterns)
-    if size.combined:
+    if size.link_score:
         with suppress(CalibrationError):  # the graph is too small for a score
             held_out = embed_without(model, graph)
             began = perf_counter()

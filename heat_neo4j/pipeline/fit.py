@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
-from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
 from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
@@ -58,7 +59,7 @@ class LinkModel(NamedTuple):
 NO_LINK_MODEL = LinkModel(None)
 
 
-def check_scheduler(model: Embedder) -> None:
+def check_scheduler(model: HEAT) -> None:
     """Find out before a graph is read if the scheduler of the cluster that is to train does not answer."""
     if model.scheduler is not None:
         with connected(model.scheduler):
@@ -88,7 +89,7 @@ def fit_full(
     return choice, saved
 
 
-def time_limit_notes(model: Embedder) -> tuple[str, ...]:
+def time_limit_notes(model: HEAT) -> tuple[str, ...]:
     """Return a line for the user if the training of a model ended at its time limit."""
     share = model.training_["trained_share"]
     return (f"training ended at the time limit, after {share:.1%} of its pairs",) if share < 1.0 else ()
@@ -108,7 +109,7 @@ def _choose(job: Job, graph: Graph, on_progress: Progress) -> tuple[Choice | Non
     return choice, ()
 
 
-def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> Embedder:
+def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> HEAT:
     """Return a model that goes on from the published points, with the settings of the published run.
 
     If `mode` is "local", only new and changed nodes are trained.
@@ -118,7 +119,7 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     now = job.model
     base = model_of(state.run)
     ours = now.get_params()
-    base.set_params(**{name: ours[name] for name in (*OF_THE_MACHINE, "random_state", "time_limit")})
+    base.set_params(**{name: ours[name] for name in (*RUNTIME_PARAMETERS, "random_state", "time_limit")})
     points, new = state.stored.points(), ~state.published_rows
     if points.shape[1] != base.n_components + 1:
         raise state.run.damage("parameters")
@@ -130,7 +131,7 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     return model
 
 
-def align(model: Embedder, state: GraphState) -> bool:
+def align(model: HEAT, state: GraphState) -> bool:
     """Move a model by the isometry that brings it nearest to the published points; return whether it did."""
     published = state.comparable(model.embedding_)
     if published is None or state.run is None:
@@ -142,7 +143,7 @@ def align(model: Embedder, state: GraphState) -> bool:
 
 
 def coordinates_of(
-    model: Embedder, mode: str, state: GraphState, kind: str
+    model: HEAT, mode: str, state: GraphState, kind: str
 ) -> tuple[Coordinates, NDArray[np.bool_] | None]:
     """Return the coordinates to write, and which rows change, None for all.
 
@@ -157,7 +158,7 @@ def coordinates_of(
 
 
 def fit_link_model(
-    model: Embedder, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
+    model: HEAT, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
 ) -> LinkModel:
     """Return what turns pairs into probabilities: from a run's parameters, or fitted if they hold none."""
     if not links.has_probability:

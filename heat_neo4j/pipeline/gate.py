@@ -14,11 +14,11 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_probability
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.warm_start import fit_local, short_schedule
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.baselines import popularity
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.metrics import auroc
@@ -40,12 +40,23 @@ class Gate:
     A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
     `CHANCE` standard errors of their difference is none. `max_auroc_drop` also limits how much worse than the
     published coordinates the new ones may tell the graph's present edges from other pairs.
+
+    Parameters
+    ----------
+    max_auroc_drop : float in [0, 1], default 0.02
+        Reject a version if its held-out AUROC falls by more than this.
+    max_below_degree : float in [0, 1], default 0.1
+        Reject a version if its held-out AUROC is below that of degrees by more than this.
+    min_overlap : float in [0, 1], default 0.05
+        Reject a version if a smaller share of the 10 nearest nodes stayed the same.
+    max_move : float above 0, default: none
+        Reject a version if nodes moved farther than this on average.
     """
 
-    max_auroc_drop: float = 0.02  # of held-out edges, below the last published run's, [0, 1]
-    max_below_degree: float = 0.1  # the same, below that of the product of degrees, [0, 1]
-    min_overlap: float = 0.05  # share of the 10 nearest nodes that must have stayed the same, [0, 1]
-    max_move: float | None = None  # mean hyperbolic distance by which nodes may have moved; None for any
+    max_auroc_drop: float = 0.02
+    max_below_degree: float = 0.1
+    min_overlap: float = 0.05
+    max_move: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_auroc_drop", "max_below_degree", "min_overlap"):
@@ -125,7 +136,7 @@ def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
 
 
 def held_out_quality(
-    model: Embedder,
+    model: HEAT,
     graph: Graph,
     held_out: HeldOut | None,
     *,
@@ -148,7 +159,7 @@ def held_out_quality(
     return _quality(held_out.split, held_out.embedding)
 
 
-def new_nodes_quality(model: Embedder, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
+def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
     """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
 
     `points` is the published embedding, whose rows of `new` nodes are not looked at. If all nodes are new,

@@ -19,15 +19,16 @@ from heat_neo4j.database.publish.removal import RECORDS
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.write.payload import COORDINATES
-from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.errors import ConfigError
+from heat_neo4j.heat import HEAT, without_auto
 from heat_neo4j.linkpred.tuning import GRIDS
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.published_model import model_of
 
-SCORES = ("combined", "distance")
-NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that call for no new training
+SCORES = ("link", "distance")
+NO_SETTINGS = (*RUNTIME_PARAMETERS, "random_state", "time_limit")  # parameters that call for no new training
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,24 @@ class LinkOptions:
 
     Parameters
     ----------
-    k, top, patterns, min_degree, max_degree, min_probability, rules
-        As for `HEAT.predict_links`.
-    score : {"combined", "distance"}
-        What ranks the links: a `LinkScore` of distance, degrees, common neighbours, paths and attributes,
-        which also gives each link a probability, and is fitted by training once more without a tenth of the
-        edges and with three tenths of the walks; or the distance alone.
+    k : int, at least 1, optional, default 10
+        Links for each node; the patterns of its label share them.
+    max_links : int, at least 1, default: as many as it has relationships
+        Maximum number of links of each pattern.
+    patterns : sequence of str, default: the graph's patterns, except rare ones
+        What to predict, such as 'User-RATED->Movie'; * is any name.
+    min_degree : int, at least 0, default 0
+        Minimum number of neighbours of both ends.
+    max_degree : int, at least 1, optional
+        Maximum number of neighbours of both ends.
+    min_probability : float in [0, 1], default 0.0
+        Leave out links that are less probable.
+    rules : bool, default True
+        Drop links that your relationships rule out, such as a second director of a film.
+    score : {"link", "distance"}
+        Rank by the link score of distance, degrees, paths and attributes, or by the distance alone. The link
+        score, a `LinkScore`, also gives each link a probability. To fit it, HEAT is trained once more without
+        a tenth of the edges and with a fifth of the walks.
 
     Raises
     ------
@@ -51,13 +64,13 @@ class LinkOptions:
     """
 
     k: int | None = 10
-    top: int | None = None
+    max_links: int | None = None
     patterns: Sequence[str] = ()
     min_degree: int = 0
     max_degree: int | None = None
     min_probability: float = 0.0
     rules: bool = True
-    score: str = "combined"
+    score: str = "link"
 
     def __post_init__(self) -> None:
         if self.score not in SCORES:
@@ -67,9 +80,9 @@ class LinkOptions:
         if isinstance(self.patterns, str):
             raise TypeError(f"patterns must be a list of patterns, got {self.patterns!r}")
         object.__setattr__(self, "patterns", tuple(map(check_pattern, self.patterns)))
-        if self.k is None and self.top is None:
-            raise ValueError("k or top must be given: without either every absent pair would be a link")
-        for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):
+        if self.k is None and self.max_links is None:
+            raise ValueError("k or max_links must be given: without either every absent pair would be a link")
+        for name, minimum in (("k", 1), ("max_links", 1), ("max_degree", self.min_degree)):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), minimum=minimum)
         check_integer("min_degree", self.min_degree, minimum=0)
@@ -83,7 +96,7 @@ class LinkOptions:
     @property
     def has_probability(self) -> bool:
         """Whether each link gets a probability."""
-        return self.score == "combined"
+        return self.score == "link"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data."""
@@ -108,6 +121,13 @@ class Limits:
     since the last training of the whole, they are at most `local` of the nodes. A warm start serves while at
     most `warm` of the nodes, edges or attribute rows has changed since the last full run, added up over the
     runs in between.
+
+    Parameters
+    ----------
+    local : float above 0, default 0.2
+        Train only new and changed nodes while they are at most this share.
+    warm : float above 0, default 0.3
+        Start warm while at most this share has changed since the last full run.
     """
 
     local: float = 0.2
@@ -130,17 +150,17 @@ class Job:
         How much change asks for how much work.
     gate : Gate
         What a new version must reach.
-    lease_seconds : float
-        How long the lease lasts that is not renewed.
-    records : int
-        Nodes of earlier runs to keep.
+    lease_seconds : float, 1 to 86,400, default 60
+        Seconds after which another process may take over a silent one.
+    records : int, at least 0, default 100
+        Number of records of earlier runs to keep.
     follows : collection of str
         Settings that a refresh takes from the published version in place of those given here, each by its
         section and name, such as "projection.labels", "heat.alpha", "links.patterns" or "write.index".
     """
 
     projection: Projection
-    model: Embedder
+    model: HEAT
     names: WriteNames = field(default_factory=WriteNames)
     coordinates: str = "poincare"
     links: LinkOptions | None = field(default_factory=LinkOptions)
@@ -204,21 +224,21 @@ def published_links(bookkeeping: Bookkeeping, model: str) -> LinkOptions | None:
         return LinkOptions.from_dict(run.parameters["links"])
 
 
-def published_job(
-    bookkeeping: Bookkeeping, run: RunRecord, trust: Trust, model: Embedder | None = None
-) -> Job:
+def published_job(bookkeeping: Bookkeeping, run: RunRecord, trust: Trust, model: HEAT | None = None) -> Job:
     """Return the job that published `run`, or the same with the parameters of another `model`.
 
     A parameter that the run chose for its graph is chosen again by a full run, unless `model` changes it.
     """
     trained = model_of(run)
+    asked, auto = without_auto(model or trained)
     own, used = (model or trained).get_params(), trained.get_params()
     return Job(
         run.trusted_projection(trust),
-        model or trained,
+        asked,
         trust.require_names(run.names),
         run.coordinates or COORDINATES[0],
         published_links(bookkeeping, run.model),
+        auto,
         index=bool(run.indexes),
         follows={f"heat.{name}" for name in own if own[name] == used.get(name)},
     )
@@ -280,7 +300,7 @@ def _recorded_parameters(run: RunRecord) -> tuple[dict[str, Any], list[str]]:
     if not GRIDS.keys() >= set(choose):
         raise run.damage("settings")
     with _damage(run, "settings"):
-        Embedder().set_params(**parameters).check_parameters()
+        HEAT().set_params(**parameters).check_parameters()
     return parameters, choose
 
 

@@ -114,22 +114,22 @@ def recommend(
 ) -> Recommendations:
     """Return the likeliest links of one node by the published score, of all that the graph lacks.
 
-    Not only the links that are written: every pair that a pattern allows is looked at.
+    Scores every node that a pattern allows with the published model, also links that were not written.
 
     Parameters
     ----------
     node : str
-        Element id of the node, or the value of its key.
-    k : int
-        How many of each pattern, 1 or more.
-    patterns : sequence of str or of (source label, type, target label), optional
-        What to predict, such as ``"User-RATED->Movie"``; all that the node's labels allow if not given.
+        Value of the node's key, or its element id.
+    k : int, at least 1, default 10
+        How many of each pattern.
+    patterns : sequence of str or of (source label, type, target label), default: all that the labels allow
+        Links of this pattern, such as 'User-RATED->Movie'; * is any name.
     reverse : bool
-        Whether the node is the target: who would link to it?
+        List who would link to the node.
     model : str
         Name of the published model.
-    labels : sequence of str, optional
-        Labels that a node found by its key may have; those of the run if not given.
+    labels : sequence of str, default: those of the run
+        Label that the node has; needed where each label has a key of its own.
     on_progress : callable or bool
         Called with the stages of reading.
 
@@ -181,13 +181,15 @@ def explain(
     Parameters
     ----------
     source, target : str
-        Element ids of the nodes, or the values of their keys. They may be joined already.
-    pattern : str or (source label, type, target label), optional
-        Of the link, such as ``"User-RATED->Movie"``; needed where the nodes' labels allow several.
+        Value of the node's key, or its element id. The two may be joined already.
+    pattern : str or (source label, type, target label), default: the one that the labels allow
+        Pattern of the link, such as 'User-RATED->Movie'.
     model : str
         Name of the published model.
-    labels, target_labels : sequence of str, optional
-        Labels that the source, or the target, may have if found by its key; those of the run if not given.
+    labels : sequence of str, default: those of the run
+        Label that the nodes have; needed where each label has a key of its own.
+    target_labels : sequence of str, optional
+        Label that the target has; `labels` is for the source then.
     on_progress : callable or bool
         Called with the stages of reading.
 

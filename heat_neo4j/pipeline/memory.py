@@ -11,7 +11,6 @@ from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
 from heat_neo4j.embedding.schedule import portions_of
@@ -19,6 +18,7 @@ from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.embedding.training import parts_of
 from heat_neo4j.errors import MemoryExceeded, ProjectionError
 from heat_neo4j.geometry.search import first_partners
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
 from heat_neo4j.linkpred.best_scored import BLOCK_SOURCES
 from heat_neo4j.linkpred.scorers import HUB_ENTRIES
@@ -92,7 +92,7 @@ class RunSize:
     alpha: float = 0.2
     threads: int = 1
     patterns: Sequence[LinkEnds] = ()  # of the links to predict
-    combined: bool = True  # whether the link score ranks them
+    link_score: bool = True  # whether the link score ranks them
     replaces: bool = False  # whether a version of the model is published, which is kept
 
     @property
@@ -177,7 +177,7 @@ def memory_of(size: RunSize) -> dict[str, int]:
         "train": graph + (_over_files(size) if size.scratch and size.scratch_bytes else _training(size)),
     }
     if size.patterns:
-        if size.combined:
+        if size.link_score:
             stages["calibrate"] = stages["train"] + _HELD_OUT_EDGE * size.relationships + size.points
         # One pattern is searched at a time.
         most = max(min(each.nodes, size.nodes) for each in size.patterns)
@@ -222,7 +222,7 @@ def _similarity(size: RunSize) -> float:
 
 def _scoring(size: RunSize) -> float:
     """Return the bytes that the link score needs: matrices of its features, lists, and pairs at a time."""
-    if not size.combined:
+    if not size.link_score:
         return 0.0
     cells = size.nodes * size.attribute_columns
     if size.attribute_share >= DENSE_SHARE and size.attribute_columns >= DENSE_COLUMNS:
@@ -238,7 +238,7 @@ def _scoring(size: RunSize) -> float:
 def run_size(
     store: Neo4jStore,
     projection: Projection,
-    model: Embedder,
+    model: HEAT,
     links: LinkOptions | None,
     name: str | None = None,
 ) -> RunSize:
@@ -259,7 +259,7 @@ def run_size(
         patterns=()
         if links is None
         else _link_ends(store, projection, links, counts.nodes, name is not None),
-        combined=links is not None and links.has_probability,
+        link_score=links is not None and links.has_probability,
         replaces=name is not None and store.published_run(name) is not None,
         **parameters,
     )
@@ -280,12 +280,12 @@ def _link_ends(
         )
     except ValueError as error:
         raise ProjectionError(str(error)) from error
-    k = links.k or first_partners(links.top or 0, n_nodes)
+    k = links.k or first_partners(links.max_links or 0, n_nodes)
     found = []
     for each, limit in zip(patterns, link_limits(k, patterns), strict=True):
         sources, targets = (carriers.get(label, n_nodes) for label in (each.source, each.target))
         full = round(sources * store.full_sources(each.source, each.type)) if with_full and links.rules else 0
-        found.append(LinkEnds(sources, targets, limit, links.top or patterns[each], full))
+        found.append(LinkEnds(sources, targets, limit, links.max_links or patterns[each], full))
     return tuple(found)
 
 
@@ -301,7 +301,7 @@ def check_memory(size: RunSize, limit: int) -> None:
             f"the program alone takes about {format_bytes(PROGRAM)} of memory, and may use {allowed}: "
             f"raise --memory-limit to {peak}; nothing was begun"
         )
-    advice = _ADVICE_SCORED[stage] if size.combined and stage in _ADVICE_SCORED else _ADVICE[stage]
+    advice = _ADVICE_SCORED[stage] if size.link_score and stage in _ADVICE_SCORED else _ADVICE[stage]
     over_files = replace(size, scratch=".")
     if size.scratch is None and max(memory_of(over_files).values()) <= limit:
         advice = (

@@ -13,11 +13,12 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.embedding.warm_start import short_schedule
 from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.fingerprint import Fingerprint, NodeChanges, changes, fingerprint, node_changes
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 
@@ -187,7 +188,7 @@ class GraphState:
             and run.fingerprint == self.fingerprint.to_dict()
         )
 
-    def same_training(self, model: Embedder) -> bool:
+    def same_training(self, model: HEAT) -> bool:
         """Return whether a model was trained as the published run was: how far nodes moved is comparable.
 
         Beside the settings, the seed that was asked for and the chosen parameters are the same, and neither
@@ -201,7 +202,7 @@ class GraphState:
         is_same = all(
             run.parameters.get(name) == value
             for name, value in ours.items()
-            if name not in (*OF_THE_MACHINE, "time_limit")
+            if name not in (*RUNTIME_PARAMETERS, "time_limit")
         )
         shares = (each.get("trained_share", 1.0) for each in (run.training, model.training_))
         return is_same and all(share == 1.0 for share in shares)
@@ -351,7 +352,7 @@ def _judgement(mode: str, state: GraphState) -> str:
 
 def _search(links: LinkOptions) -> str:
     most = [] if links.k is None else [f"{links.k:,} per node"]
-    most += [] if links.top is None else [f"at most {links.top:,}"]
+    most += [] if links.max_links is None else [f"at most {links.max_links:,}"]
     patterns = ", ".join(links.patterns) or "each pattern of the graph"
     least = f", of probability {links.min_probability:g} or more" if links.min_probability else ""
     rules = "" if links.rules else ", without schema rules"

@@ -19,9 +19,10 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder, NothingToLearnError
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.link_score import LinkScore
 
 Array = NDArray[np.float64]
@@ -39,15 +40,15 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
     return run
 
 
-def model_of(run: RunRecord) -> Embedder:
+def model_of(run: RunRecord) -> HEAT:
     """Return an unfitted estimator with the parameters and the seed of a run, for this machine.
 
     A run's node that has been changed, and says what no run could have had, is a ProjectionError.
     """
-    names = [name for name in signature(Embedder).parameters if name not in OF_THE_MACHINE]
+    names = [name for name in signature(HEAT).parameters if name not in RUNTIME_PARAMETERS]
     parameters = {name: run.parameters[name] for name in names if name in run.parameters}
     try:
-        model = Embedder(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
+        model = HEAT(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
         model.check_parameters()
     except (TypeError, ValueError) as error:
         raise run.damage("parameters") from error
@@ -275,7 +276,7 @@ def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:
     return [display_text(value, longest) or None for value in values]
 
 
-def _fitted(model: Embedder, graph: Graph, on_progress: Progress) -> Array:
+def _fitted(model: HEAT, graph: Graph, on_progress: Progress) -> Array:
     try:
         return model.fit(graph, on_progress=on_progress).embedding_
     except NothingToLearnError as error:

@@ -20,11 +20,12 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import previous_of
 from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
 from heat_neo4j.embedding.compiling import begin_compiling
-from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
+from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint
 from heat_neo4j.pipeline.fit import Clock, align, coordinates_of, fit_on
 from heat_neo4j.pipeline.job import Job
@@ -91,15 +92,14 @@ def verify(
     """Train a run again from its record and compare the result with the coordinates in the graph, to the bit.
 
     The graph is read as the run read it, and must be what it was then. The run's parameters and seed are
-    taken, and all that was done to its coordinates is done again: one that a refresh turned, or that went on
-    from the version before, starts from the coordinates of that version, which must be in the graph still.
-    Nothing is written, and no lease is taken.
+    taken, and all that was done to its coordinates is done again. A run that a refresh turned, or that went
+    on from the version before, starts from the coordinates of that version, which must be in the graph
+    still. Nothing is written, and no lease is taken.
 
     Parameters
     ----------
     run_id : str, optional
-        A run of the model whose coordinates are published, or kept for a rollback; the published one if not
-        given.
+        Id of a run of the model that is published or kept for a rollback. The default is the published one.
     model : str
         Name of the model.
     n_threads, scratch, scheduler
@@ -163,7 +163,7 @@ def verify(
 
 
 def _read(
-    store: Neo4jStore, run: RunRecord, trainer: Embedder, memory_limit: int | None, on_progress: Progress
+    store: Neo4jStore, run: RunRecord, trainer: HEAT, memory_limit: int | None, on_progress: Progress
 ) -> Graph:
     """Return the graph that a run was computed from; a NotVerifiable if it has changed since."""
     begin_compiling()
@@ -204,7 +204,7 @@ def _readable(books: Bookkeeping, model: str) -> tuple[str | None, str | None]:
     return version.get("run"), previous_of(version).get("run")
 
 
-def _trainer(run: RunRecord) -> Embedder:
+def _trainer(run: RunRecord) -> HEAT:
     """Return an estimator that trains as the run was trained; a NotVerifiable if that cannot be had."""
     if run.decision not in (FULL, WARM, LOCAL) or not run.fingerprint or not run.settings:
         raise NotVerifiable(
@@ -292,12 +292,12 @@ def _read_coordinates(
 
 def _train(
     run: RunRecord,
-    trainer: Embedder,
+    trainer: HEAT,
     state: GraphState,
     projection: Projection,
     clock: Clock,
     on_progress: Progress,
-) -> Embedder:
+) -> HEAT:
     """Train as the run did, with all that its pipeline did to the points."""
     if run.decision != FULL:
         return fit_on(Job(projection, trainer), str(run.decision), state, clock, on_progress)

@@ -53,7 +53,7 @@ class HeatRetriever(Retriever):
         Values of the ``$parameters`` in it.
     properties : sequence of str
         Properties of the nodes that items show; those of the key if none is given.
-    n_links : int
+    max_links : int
         Most predicted links of each node that its item shows, 0 or more.
     neo4j_database : str, optional
         Database name; the user's home database if not given.
@@ -61,7 +61,7 @@ class HeatRetriever(Retriever):
     Raises
     ------
     TypeError, ValueError
-        If `n_links` is no number from 0, or `labels` or `properties` is one text.
+        If `max_links` is no number from 0, or `labels` or `properties` is one text.
     ConfigError
         When the module is imported, if neo4j-graphrag is not installed.
 
@@ -83,7 +83,7 @@ class HeatRetriever(Retriever):
         node_filter: str | None = None,
         filter_parameters: Mapping[str, Any] | None = None,
         properties: Sequence[str] = (),
-        n_links: int = 3,
+        max_links: int = 3,
         neo4j_database: str | None = None,
     ) -> None:
         super().__init__(driver, neo4j_database)
@@ -95,7 +95,7 @@ class HeatRetriever(Retriever):
             node_filter=node_filter,
             filter_parameters=filter_parameters or {},
             properties=properties,
-            n_links=n_links,
+            max_links=max_links,
         )
 
     def get_search_results(

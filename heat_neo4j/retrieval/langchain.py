@@ -39,7 +39,7 @@ class HeatDocumentRetriever(BaseRetriever):
     among : {"all", "more_general", "more_specific"}
         Look among all nodes, or only among those that are nearer to the centre than the node, or farther from
         it.
-    model, key, labels, node_filter, filter_parameters, properties, n_links
+    model, key, labels, node_filter, filter_parameters, properties, max_links
         As for `HeatRetriever`.
 
     Raises
@@ -73,7 +73,7 @@ class HeatDocumentRetriever(BaseRetriever):
     node_filter: str | None = None
     filter_parameters: Mapping[str, Any] = Field(default_factory=dict)
     properties: Sequence[str] = ()
-    n_links: int = Field(default=3, ge=0)
+    max_links: int = Field(default=3, ge=0)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -85,7 +85,7 @@ class HeatDocumentRetriever(BaseRetriever):
             node_filter=self.node_filter,
             filter_parameters=self.filter_parameters,
             properties=self.properties,
-            n_links=self.n_links,
+            max_links=self.max_links,
         )
         passages = search.passages(self.database, query, self.k, self.among)
         return [

@@ -14,7 +14,7 @@ from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.statements import label_predicate
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, HeatError
-from heat_neo4j.redaction import redacted
+from heat_neo4j.errors.redaction import redacted
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -89,9 +89,7 @@ class Tools:
 
     def _near(self, node: str, k: int, label: str | None, among: Among) -> dict[str, Any]:
         node_filter = None if label is None else label_predicate(label)
-        found = self._store.neighbours(
-            node, n_neighbors=k, model=self._model, node_filter=node_filter, among=among
-        )
+        found = self._store.neighbours(node, k=k, model=self._model, node_filter=node_filter, among=among)
         return found.to_dict()
 
 

@@ -34,10 +34,10 @@ class Search:
     node_filter: str | None = None
     filter_parameters: Mapping[str, Any] = field(default_factory=dict)
     properties: Sequence[str] = ()
-    n_links: int = 3
+    max_links: int = 3
 
     def __post_init__(self) -> None:
-        check_integer("n_links", self.n_links, minimum=0)
+        check_integer("max_links", self.max_links, minimum=0)
         for name in ("labels", "properties"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of names, got {getattr(self, name)!r}")
@@ -46,7 +46,7 @@ class Search:
         """Return the nodes nearest to one, nearest first; errors are those of `Database.neighbours`."""
         found = store.neighbours(
             node,
-            n_neighbors=k,
+            k=k,
             model=self.model,
             labels=self.labels,
             key=self.key,
@@ -54,7 +54,7 @@ class Search:
             filter_parameters=self.filter_parameters,
             show=tuple(self.properties) or None,
             among=among,
-            n_links=self.n_links,
+            max_links=self.max_links,
         )
         return tuple(_passage(found, node, each) for each in found.nodes)
 

@@ -25,9 +25,9 @@ from heat_neo4j.errors import (
     QualityRejected,
     ServerUnreachable,
 )
+from heat_neo4j.errors.redaction import redacted
 from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.job import Job
-from heat_neo4j.redaction import redacted
 from heat_neo4j.worker.schedule import Schedule
 
 DONE, REJECTED, FAILED = "done", "rejected", "failed"

@@ -207,7 +207,7 @@ def _published(store: Neo4jStore, projection: Projection) -> tuple[Graph, Points
     """Return the graph as it is, by the published run's recipe, and the published points."""
     run = store.published_run(MODEL)
     graph = store.read_graph(projection, None if run is None else run.attribute_recipe or None)
-    return graph, store.read_embedding(graph, names=WriteNames(MODEL))
+    return graph, store.read_embedding(graph, MODEL)
 
 
 def _counted(counts: Counter[str]) -> str:

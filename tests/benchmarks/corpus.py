@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.linkpred.baselines import adamic_adar, popularity
@@ -112,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             load_classes(driver, classes)
             print(f"\nloaded in {perf_counter() - began:.0f} s", flush=True)
             ratio = trip(settings, options)
-            points = store.read_embedding(store.read_graph(PROJECTION), names=WriteNames(model=MODEL))
+            points = store.read_embedding(store.read_graph(PROJECTION), MODEL)
             queries(store, classes, points, chosen.queries, chosen.seed)
             refreshes(driver, settings, options, chosen.seed)
     reached = 1 / OFF <= ratio <= OFF
@@ -129,7 +128,7 @@ def quality(model: HEAT, split: EdgeSplit, store: Neo4jStore, seed: int) -> None
     print(f"{'':<34}{'AUROC':>8}{'AP':>8}{f'Hits@{BEST}':>10}{'s':>8}", flush=True)
 
     def fastrp(dimension: int) -> PairScorer:
-        vectors = gds.fastrp(store.connection, split.train, dimension, seed, attributes=False)
+        vectors = gds.fastrp(store, split.train, dimension, seed, attributes=False)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return VectorScorer(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
 

@@ -24,7 +24,6 @@ import neo4j
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.evaluation import link_auroc
@@ -124,7 +123,7 @@ def grow(driver: neo4j.Driver, settings: tuple[str, str, str], n_nodes: int, k: 
         report, memory = heat("embed", *options, "--model", MODEL, settings=settings)
         store = Neo4jStore(driver)
         projection = Projection([LABEL], [TYPE], key="key")
-        points = store.read_embedding(store.read_graph(projection), names=WriteNames(model=MODEL))
+        points = store.read_embedding(store.read_graph(projection), MODEL)
         store.clear(model=MODEL)
     return Growth(
         nodes=n_nodes,

@@ -224,7 +224,7 @@ def ways(session: neo4j.Session, embedded: Embedded, k: int) -> dict[str, Ask]:
         return ask
 
     def helper(row: int) -> list[int]:
-        found = embedded.store.neighbours(str(row), n_neighbors=k)
+        found = embedded.store.neighbours(str(row), k=k)
         return [int(node.properties[KEY]) for node in found.nodes]
 
     def in_memory(row: int) -> list[int]:

@@ -123,16 +123,16 @@ class LiveEmbedding:
         with closing(Connection.open(self._uri, auth=self._auth)) as connection:
             load_graph(connection, Loadable(graph, with_features=times == 1), LoadNames(label, link))
         projection = Projection([label], [link], weight="weight", attributes=["features"], key="id")
-        with Neo4jStore.connect(self._uri, auth=self._auth) as store:
+        with Neo4jStore.open(self._uri, auth=self._auth) as store:
             read = store.read_graph(projection)
             if (read.adjacency - graph.adjacency).count_nonzero():
                 raise RuntimeError(f"{name}: the graph that was read is not the one that was loaded")
             store.write_embedding(read, model.fit(read), names=self._names)
-            return store.read_embedding(read, names=self._names)
+            return store.read_embedding(read, self._names.model)
 
     def remove(self) -> None:
         """Remove everything this object wrote."""
-        with Neo4jStore.connect(self._uri, auth=self._auth) as store:
+        with Neo4jStore.open(self._uri, auth=self._auth) as store:
             store.clear(model=self._names.model)
         with GraphDatabase.driver(self._uri, auth=self._auth) as driver:
             for name in self._types:

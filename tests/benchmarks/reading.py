@@ -83,7 +83,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 projection = Projection(["{LABEL}"], {list(TYPES)}, weight="weight")
-with Neo4jStore.connect(sys.argv[1], auth=(sys.argv[2], sys.stdin.read())) as store:
+with Neo4jStore.open(sys.argv[1], auth=(sys.argv[2], sys.stdin.read())) as store:
     before, start = peak(), perf_counter()
     graph = store.read_graph(projection)
     print(perf_counter() - start, peak() - before)
@@ -113,7 +113,7 @@ stages, peak, over = {{}}, [0], threading.Event()
 def watch(stage, done, total):
     stages.setdefault(stage, [perf_counter()] * 2)[1] = perf_counter()
 
-with Neo4jStore.connect(uri, auth=(user, sys.stdin.read())) as store:
+with Neo4jStore.open(uri, auth=(user, sys.stdin.read())) as store:
     before, began = anonymous(), perf_counter()
     sampling = threading.Thread(target=sample)
     sampling.start()
@@ -155,7 +155,7 @@ def plain(driver: neo4j.Driver) -> tuple[sparse.csr_array, NDArray[np.float64], 
 
 
 def ours(driver: neo4j.Driver) -> tuple[Graph, dict[str, float]]:
-    """Read by `Neo4jStore.read_graph`; return the graph and the seconds of its parts."""
+    """Read by `read_graph`; return the graph and the seconds of its parts."""
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.store import Neo4jStore
 

@@ -94,7 +94,7 @@ def ways(embedded: Embedded, session: neo4j.Session, driver: neo4j.Driver, k: in
         return [record["node"] for record in session.run(statement, values)]
 
     def helper(row: int) -> list[int]:
-        found = embedded.store.neighbours(str(row), n_neighbors=k)
+        found = embedded.store.neighbours(str(row), k=k)
         return [int(node.properties[KEY]) for node in found.nodes]
 
     def by_graphrag(row: int) -> list[int]:

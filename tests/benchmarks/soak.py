@@ -105,7 +105,7 @@ def soak(server: LiveServer, refreshes: int) -> bool:
         print(f"{'resident memory, MiB':<24}{first:10.1f}{last:12.1f}   {last / first - 1.0:+.1%}")
         for name, count in late.items():
             print(f"{name:<24}{early[name]:10}{count:12}")
-        with Neo4jStore.connect(server.uri, auth=(server.user, server.password)) as store:
+        with Neo4jStore.open(server.uri, auth=(server.user, server.password)) as store:
             assert_nothing_else(cypher, store, papers.published()["run"])
             after = counts(cypher)
         print("after a prune           " + ", ".join(f"{count} {name}" for name, count in after.items()))

@@ -29,9 +29,9 @@ __all__ = ["main"]
 def counted(store: Neo4jStore, job: Job, mode: str) -> tuple[RefreshReport, Counter[str]]:
     """Refresh; return the report, and the first words of each statement that was sent, with how often."""
     sent: Counter[str] = Counter()
-    store.tracer(lambda statement, _: sent.update([re.sub(r"\s+", " ", statement)[:100]]))
+    store.tracer = lambda statement, _: sent.update([re.sub(r"\s+", " ", statement)[:100]])
     report = refresh(store, job, mode=mode)
-    store.tracer(None)
+    store.tracer = None
     return report, sent
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     job = make_job(gate=Gate(1.0, 1.0, 0.0))
     with (
         server_settings(options.version) as (uri, user, password),
-        Neo4jStore.connect(uri, auth=(user, password)) as store,
+        Neo4jStore.open(uri, auth=(user, password)) as store,
         open_cypher(SimpleNamespace(uri=uri, user=user, password=password, database=None)) as cypher,
     ):
         papers = Papers(cypher)

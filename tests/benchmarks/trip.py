@@ -47,13 +47,13 @@ DIMENSION, EPOCHS, NEGATIVES = 10, 50, 10
 
 def ours(uri: str, auth: tuple[str, str], graph: Graph) -> float:
     """Return the seconds of the whole trip; the first trip warms compiled code and server."""
-    with Neo4jStore.connect(uri, auth=auth) as store:
+    with Neo4jStore.open(uri, auth=auth) as store:
         embed(store, PROJECTION, HEAT(walks_per_node=1, random_state=0), model=NAMES)
         model = HEAT(DIMENSION, n_negatives=NEGATIVES, random_state=0)
         start = perf_counter()
         report = embed(store, PROJECTION, model, model=NAMES)
         seconds = perf_counter() - start
-        stored = store.read_embedding(store.read_graph(PROJECTION), names=NAMES)
+        stored = store.read_embedding(store.read_graph(PROJECTION), NAMES.model)
     run = report.run
     print(f"ours: {run.nodes_written} nodes and {run.links_written} links published in {seconds:.1f} s")
     for stage, took in run.stage_seconds.items():
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             mine = ours(uri, (user, password), graph)
         finally:
-            with Neo4jStore.connect(uri, auth=(user, password)) as store:
+            with Neo4jStore.open(uri, auth=(user, password)) as store:
                 store.clear(model=NAMES.model)
             with neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
                 driver.execute_query(f"DROP CONSTRAINT heat_load_{LABEL}_id IF EXISTS")

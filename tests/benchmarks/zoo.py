@@ -141,7 +141,7 @@ def run_size(graph: Graph, model: HEAT) -> RunSize:
         attribute_share=share,
         isolated_share=float((graph.degrees == 0).mean()),
         patterns=(LinkEnds(graph.n_nodes, graph.n_nodes, 10, graph.n_edges),),
-        combined=False,
+        link_score=False,
         threads=resolve_threads(model.n_threads),
         **{name: value for name, value in model.get_params().items() if name in known},
     )

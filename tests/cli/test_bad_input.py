@@ -11,11 +11,10 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j.cli import heat
-from heat_neo4j.cli.commands import embed as embed_module
+from heat_neo4j.cli import heat, verbs
 from heat_neo4j.cli.output import Reporter
-from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.limits import Limits
+from heat_neo4j.database.store import Neo4jStore
 from tests.cli.bad_inputs import CASES, EMBED, GRAPH, SMALL
 from tests.support.live_graph import open_cypher, snapshot
 
@@ -127,9 +126,9 @@ def doomed(throwaway_server, monkeypatch):
 
         process = psutil.Process(throwaway_server.status().pid)
         kill = staticmethod(lambda: (process.kill(), process.wait(30)))
-        monkeypatch.setattr(embed_module, "Reporter", type("_", (_Killer,), {"stage": stage, "kill": kill}))
-        impatient = partial(Connection.open, limits=Limits(patience_seconds=2.0))
-        monkeypatch.setattr(Connection, "open", impatient)
+        monkeypatch.setattr(verbs, "Reporter", type("_", (_Killer,), {"stage": stage, "kill": kill}))
+        impatient = partial(Neo4jStore.open, limits=Limits(patience_seconds=2.0))
+        monkeypatch.setattr(Neo4jStore, "open", impatient)
 
     server.kill_at, server.restart = kill_at, throwaway_server.start
     return server

@@ -19,7 +19,7 @@ def opened(monkeypatch):
     def connect(uri, *, auth, database=None, trusted=()):
         calls.append((uri, auth, database))
 
-    monkeypatch.setattr(Neo4jStore, "connect", connect)
+    monkeypatch.setattr(Neo4jStore, "open", connect)
     return calls
 
 

@@ -70,7 +70,7 @@ def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
 
 
 def test_columns_are_aligned(files):
-    shown = run("links", *named(files, "edges"), *QUICK, "--no-combined").stdout
+    shown = run("links", *named(files, "edges"), *QUICK, "--score", "distance").stdout
     lines = shown.splitlines()
     assert lines[1].endswith("ranked among all other targets")
     header, *rows = lines[6 : lines.index("", 6)]
@@ -81,7 +81,7 @@ def test_columns_are_aligned(files):
 
 def test_a_run_that_loses_says_so(files):
     weak = ("--walks-per-node", "1", "--walk-length", "2", "--learning-rate", "1e-9", *QUICK[:2])
-    result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1", "--no-combined")
+    result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1", "--score", "distance")
     assert "HEAT loses to Adamic-Adar on MRR: 0." in result.stdout
     assert "Figures       of seed 0" in result.stdout
 

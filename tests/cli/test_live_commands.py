@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from heat_neo4j.cli.commands import embed as embed_module
+from heat_neo4j.cli import verbs
 from heat_neo4j.cli.output import Reporter
 from tests.support.commands import invoker
 from tests.support.live_graph import open_cypher, snapshot
@@ -72,7 +72,7 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
 @pytest.mark.parametrize(
     ("options", "column"),
     [
-        (["--score", "combined"], "p.probability"),
+        (["--score", "link"], "p.probability"),
         (["--score", "distance"], "p.distance"),
     ],
 )
@@ -327,7 +327,7 @@ class _Interrupted(Reporter):
 def test_ctrl_c_while_writing_leaves_the_published_version(invoke, cypher, monkeypatch):
     invoke(*EMBED)
     before = snapshot(cypher)
-    monkeypatch.setattr(embed_module, "Reporter", _Interrupted)
+    monkeypatch.setattr(verbs, "Reporter", _Interrupted)
     line = invoke(*EMBED, "--random-state", "4", "--json", code=130).stderr
     run_id = re.search(r"run (\S+) is incomplete", line)[1]
     assert line == (

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import settings as drawing
 
 from heat_neo4j._utils.log_line import LogLine
-from heat_neo4j.cli import heat
-from heat_neo4j.cli.commands import embed, refresh
+from heat_neo4j.cli import heat, verbs
+from heat_neo4j.cli.commands import refresh
 from heat_neo4j.cli.group import HeatCommand, HeatGroup
 from heat_neo4j.cli.options import common_options, log_options, option
 from heat_neo4j.cli.output import Log, Reporter, log_lines
@@ -140,7 +140,7 @@ def test_without_it_nothing_is_said_of_the_end_on_stderr(monkeypatch):
         on_progress("train", 3, 3)
         return SimpleNamespace(run=record(), choice=None, notes=(), examples={}, to_dict=dict)
 
-    monkeypatch.setattr(embed, "open_store", lambda options: Store())
+    monkeypatch.setattr(verbs, "open_store", lambda options: Store())
     monkeypatch.setattr(pipeline, "embed", embedded)
     plain, data = (ask("embed", *NOWHERE, *more) for more in ((), ("--log-json",)))
     assert plain.stderr == "train: 3 in 0.0 s\n"

@@ -112,7 +112,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         *("--n-epochs", "2", "--no-refine", "--n-threads", "1", "--random-state", "9"),
         *("--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--scratch", str(tmp_path), "--scheduler", "tcp://there:8786"),
-        *("--k", "3", "--top", "50", "--predict", "A-R->B"),
+        *("--k", "3", "--max-links", "50", "--predict", "A-R->B"),
         *("--min-degree", "1", "--max-degree", "8", "--score", "distance", "--no-rules"),
         *("--model", "papers", "--config", str(config)),
     )
@@ -257,7 +257,7 @@ def test_a_configuration_file_can_be_named(tmp_path, monkeypatch):
     assert parsed("--config", str(named))["alpha"] == 0.6
     assert parsed(HEAT_CONFIG=str(named))["alpha"] == 0.6
     # [write] model must not choose what `heat clear` and `heat runs` are about.
-    assert parsed("--config", str(named), name="clear")["of_model"] is None
+    assert parsed("--config", str(named), name="clear")["model"] is None
     assert parsed("--config", str(named), name="links")["model"] == "m"
 
 
@@ -302,7 +302,7 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(g
 def test_links_by_distance_have_no_least_probability():
     with pytest.raises(ValueError, match="leave min_probability out"):
         LinkOptions(score="distance", min_probability=0.1)
-    with pytest.raises(ValueError, match="score must be one of combined, distance"):
+    with pytest.raises(ValueError, match="score must be one of link, distance"):
         LinkOptions(score="cosine")
 
 

@@ -25,7 +25,6 @@ from heat_neo4j import Graph, plots
 from heat_neo4j._utils.display import display_text, printable, printable_json
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import explain, recommend
-from heat_neo4j.cli.commands import neighbours as neighbours_module
 from heat_neo4j.cli.commands.serve import dated
 from heat_neo4j.cli.group import Failure, HeatCommand, HeatGroup
 from heat_neo4j.cli.options import common_options
@@ -136,14 +135,16 @@ COMMANDS = (
 
 
 def ask(text, *arguments):
-    from heat_neo4j.cli.commands import clear, cypher, index, rollback, runs
+    from heat_neo4j.cli import verbs
+    from heat_neo4j.cli.commands import clear, cypher, runs
 
     given = [text if argument == "RUN" else argument for argument in arguments]
     if given[0] == "-vv":
         given = ["clear", "--all", "--yes", "-vv"]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (clear, cypher, index, neighbours_module, rollback, runs):
+        for module in (clear, cypher, runs, verbs):
             patch.setattr(module, "open_store", lambda _: Store(text))
+        patch.setattr(verbs, "_function", lambda name, store: getattr(store, name))
         return CliRunner().invoke(heat, given)
 
 

@@ -23,7 +23,7 @@ def test_nearest_among_more_general_and_more_specific_nodes(store, toy, exact):
             ("more_general", lambda j, i=i: toy.radius(j) < toy.radius(i)),
             ("more_specific", lambda j, i=i: toy.radius(j) > toy.radius(i)),
         ):
-            answer = store.neighbours(toy.keys[i], model=toy.model, n_neighbors=7, exact=exact, among=among)
+            answer = store.neighbours(toy.keys[i], model=toy.model, k=7, exact=exact, among=among)
             assert [each.properties["key"] for each in answer.nodes] == toy.nearest(toy.keys[i], 7, keep)
             assert answer.certified
             fewer = store.neighbours(

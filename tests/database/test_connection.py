@@ -33,7 +33,7 @@ from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
 )
 def test_no_server(uri, message):
     with pytest.raises(ConnectionFailed, match=message) as caught:
-        Neo4jStore.connect(uri, auth=("neo4j", "a password"))
+        Neo4jStore.open(uri, auth=("neo4j", "a password"))
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "a password" not in str(caught.value)
@@ -139,16 +139,16 @@ def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(
                 raise lost.pop()
             return answer
 
-    store.connection.transaction = Losing
-    store.tracer(lambda statement, _: sent.append(statement))
+    store.transaction = Losing
+    store.tracer = lambda statement, _: sent.append(statement)
     assert store.query("published") is not None
     assert len(sent) == 2
     lost.append(driver_errors.ServiceUnavailable("gone"))
     with pytest.raises(ConnectionFailed, match="was lost while testing"):
-        store.connection.read_once("RETURN 1", doing="testing")
+        store.read_once("RETURN 1", doing="testing")
     del sent[:]
     with pytest.raises(ProjectionError, match="refused a statement"):
-        store.connection.read("RETURN nothing")
+        store.read("RETURN nothing")
     assert len(sent) == 1
 
 
@@ -157,9 +157,9 @@ def test_neither_a_connection_nor_a_failed_attempt_leaves_a_thread(connection_se
     uri, user, password = connection_settings
     before, tasks = set(threading.enumerate()), len(os.listdir("/proc/self/task"))
     for _ in range(3):
-        Neo4jStore.connect(uri, auth=(user, password)).close()
+        Neo4jStore.open(uri, auth=(user, password)).close()
         for address in (uri, "bolt://127.0.0.1:1"):
             with pytest.raises(ConnectionFailed):
-                Neo4jStore.connect(address, auth=("nobody", "wrong"))
+                Neo4jStore.open(address, auth=("nobody", "wrong"))
     assert not set(threading.enumerate()) - before
     assert len(os.listdir("/proc/self/task")) <= tasks

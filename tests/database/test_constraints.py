@@ -74,10 +74,10 @@ def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, wh
         if statement in text and next(left, None) == nth - 1:
             constrain(cypher, what)
 
-    store.tracer(trace)
+    store.tracer = trace
     with pytest.raises(WriteRefused, match="the version before is published again"):
         publish(store, ring, 7)
-    store.tracer(None)
+    store.tracer = None
     assert plain(cypher) == before
     now = assert_at_rest(cypher, LABEL, NAMES)
     assert now.get("run") == old.get("run")
@@ -101,10 +101,10 @@ def test_prune_and_clear_finish_whatever_constraint_there_is(cypher, store, ring
         if "$left" in statement:
             raise Killed
 
-    store.tracer(die)
+    store.tracer = die
     with pytest.raises(Killed):
         publish(store, ring, 1)
-    store.tracer(None)
+    store.tracer = None
     constrain(cypher, what)
     if what == "previous":
         store.prune(NAMES.model)

@@ -161,7 +161,7 @@ def test_an_embedding_brings_an_index_that_readers_are_told_of(store, cypher, gr
 
 @pytest.mark.slow
 def test_readers_are_told_of_so_many_of_the_most_general_nodes(store, cypher, graph):
-    store.connection.limits = Limits(core=7)
+    store.limits = Limits(core=7)
     points = random_points(N, 2)
     points[:4] = points[0]
     store.write_embedding(graph, points, names=NAMES)
@@ -201,7 +201,7 @@ def test_indexes_of_the_same_dimension_go_on(store, cypher, graph):
         store.write_embedding(graph, random_points(N, seed), names=NAMES)
     before = cypher("SHOW INDEXES YIELD id, name")
     statements = []
-    store.tracer(lambda statement, parameters: statements.append(statement))
+    store.tracer = lambda statement, parameters: statements.append(statement)
     store.write_embedding(graph, random_points(N, 2), names=NAMES)
     expect_found(cypher, random_points(N, 2))
     store.rollback(NAMES.model)
@@ -260,7 +260,7 @@ def test_nodes_of_several_labels_get_few_indexes(store, cypher, graph):
         expect_index(rows[NAMES.index_of(label)], label, 3)
     status = store.index_status(NAMES.model)
     assert (len(status.indexes), status.problems) == (2, ())
-    near = store.neighbours(graph.node_ids[23], n_neighbors=N, model=NAMES.model, show=["key"])
+    near = store.neighbours(graph.node_ids[23], k=N, model=NAMES.model, show=["key"])
     assert [each.properties["key"] for each in near.nodes] == nearest_keys(points, 23)
     assert near.fetch is not None
     store.write_embedding(several, points, names=NAMES)
@@ -335,9 +335,9 @@ def watched(server, store, points_of_run):
                 seen.append((node["run"], *node["indexes"], frozenset(of_ours(cypher)), statement))
             looking.now = False
 
-        store.tracer(look)
+        store.tracer = look
         yield seen
-        store.tracer(None)
+        store.tracer = None
 
 
 @pytest.mark.parametrize("d", [slow(3), 5])
@@ -378,9 +378,9 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
 
     def by_neighbours():
         auth = (server.user, server.password)
-        with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
+        with Neo4jStore.open(server.uri, auth=auth, database=server.database) as reader:
             while not done.is_set():
-                near = reader.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
+                near = reader.neighbours("0", key="key", k=5, model=NAMES.model)
                 asked["neighbours"].append([each.properties["key"] for each in near.nodes])
 
     def by_statement():
@@ -430,14 +430,14 @@ def test_an_answer_that_a_later_version_may_have_overtaken_is_void(server, store
 
     limits = Limits(version_seconds=0.0 if heard == "late" else 600.0)
     with open_store(server, kind=Overtaken, limits=limits) as reader:
-        near = reader.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
+        near = reader.neighbours("0", key="key", k=5, model=NAMES.model)
     assert answers[0] != answers[1]
     assert [each.properties["key"] for each in near.nodes] == answers[heard != "in time"]
 
 
 @pytest.mark.slow
 def test_versions_that_never_rest_are_told(server, store, graph):
-    store.connection.limits = IMPATIENT
+    store.limits = IMPATIENT
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     auth = (server.user, server.password)
 
@@ -445,10 +445,10 @@ def test_versions_that_never_rest_are_told(server, store, graph):
         if "queryNodes" in statement:
             store.write_embedding(graph, random_points(N, 2), names=NAMES)
 
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
-        reader.tracer(publish)
+    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as reader:
+        reader.tracer = publish
         with pytest.raises(ProjectionError, match="published anew again and again: ask later"):
-            reader.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
+            reader.neighbours("0", key="key", k=5, model=NAMES.model)
 
 
 # --- removing ----------------------------------------------------------------------------------------------
@@ -461,10 +461,10 @@ def die_before_the_switch(store, graph, points):
         if "SET m.version" in statement:
             raise KeyboardInterrupt
 
-    store.tracer(stop)
+    store.tracer = stop
     with pytest.raises(KeyboardInterrupt):
         store.write_embedding(graph, points, names=NAMES)
-    store.tracer(None)
+    store.tracer = None
 
 
 def test_clearing_leaves_no_index_behind(store, cypher, graph):
@@ -524,14 +524,14 @@ def test_dropping_is_completed_by_dropping_again(store, cypher, graph):
             if next(left, None) == die_at:
                 raise KeyboardInterrupt
 
-        store.tracer(die)
+        store.tracer = die
         try:
             store.drop_index(NAMES.model)
         except KeyboardInterrupt:
             died = True
-            store.tracer(None)
+            store.tracer = None
             store.drop_index(NAMES.model)
-        store.tracer(None)
+        store.tracer = None
         assert apart_from_versions(snapshot(cypher)) == before
         assert without_times(model_node(cypher)) == node
     assert die_at > 5
@@ -598,7 +598,7 @@ def test_a_staged_index_that_cannot_be_is_done_without(store, cypher, graph, dro
     assert f"the index '{STAGED}' over" in caplog.text
     assert (record.status, record.indexes) == ("complete", ())
     assert set(of_ours(cypher)) == {STAGED}
-    near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
+    near = store.neighbours("0", key="key", k=5, model=NAMES.model)
     assert [each.properties["key"] for each in near.nodes] == nearest_keys(random_points(N, 2), 0)[:5]
     assert store.create_index(NAMES.model).problems == ()
     assert set(of_ours(cypher)) == {INDEX, STAGED}
@@ -656,7 +656,7 @@ def test_an_index_that_is_as_it_must_be_is_not_touched(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     before, ids = snapshot(cypher), cypher("SHOW INDEXES YIELD id, name")
     statements = []
-    store.tracer(lambda statement, parameters: statements.append(statement))
+    store.tracer = lambda statement, parameters: statements.append(statement)
     assert store.create_index(NAMES.model).problems == ()
     assert not [statement for statement in statements if "SET" in statement or "CREATE" in statement]
     assert (snapshot(cypher), cypher("SHOW INDEXES YIELD id, name")) == (before, ids)
@@ -731,7 +731,7 @@ def test_an_index_that_fails_while_it_is_built_ends_the_run(server, store, cyphe
     with open_store(server, kind=kind) as failing, pytest.raises(WriteFailed, match=message):
         failing.write_embedding(graph, random_points(N, 2, d=4), names=NAMES)
     seen = random_points(N, 1) if name == STAGED else random_points(N, 2, d=4)
-    near = store.neighbours("0", key="key", n_neighbors=5, model=NAMES.model)
+    near = store.neighbours("0", key="key", k=5, model=NAMES.model)
     assert near.fetch is not None
     assert [each.properties["key"] for each in near.nodes] == nearest_keys(seen, 0)[:5]
     with store.lease(NAMES.model):
@@ -812,7 +812,7 @@ def test_while_an_index_is_made_no_version_is_published(server, store, cypher, g
     points = random_points(N, 1)
     store.write_embedding(graph, points, names=NAMES, index=False)
     auth = (server.user, server.password)
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second:
+    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as second:
 
         def try_it():
             with pytest.raises(LeaseHeld, match="model 'index test' is being written by"):
@@ -831,7 +831,7 @@ def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(server, sto
     points = random_points(N, 2, d=4)
     with open_store(server, kind=LossyConnection) as lossy:
         record = lossy.write_embedding(graph, points, names=NAMES)
-        done = {doing for _, doing in lossy.connection.lost}
+        done = {doing for _, doing in lossy.lost}
         assert {"making an index", "dropping an index", "publishing"} <= done
         assert record.indexes == (INDEX,)
         assert list(of_ours(cypher)) == [INDEX, STAGED]
@@ -850,8 +850,8 @@ def build_and_die(settings, graph, words):
         if words in statement:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with Neo4jStore.connect(uri, auth=(user, password)) as store:
-        store.tracer(die)
+    with Neo4jStore.open(uri, auth=(user, password)) as store:
+        store.tracer = die
         store.write_embedding(graph, random_points(graph.n_nodes, 2), names=NAMES)
 
 

@@ -48,7 +48,7 @@ def graph(cypher, store):
 
 def assert_whole(store, graph, seed):
     """Check that readers by version see version `seed`, coordinates and links, to the bit."""
-    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), random_points(N, seed))
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), random_points(N, seed))
     found, links = store.read_links(graph, NAMES.model), random_links(N, seed)
     order = np.lexsort((links.target, links.source, links.distance))
     for name in ("source", "target", "distance", "probability"):
@@ -174,7 +174,7 @@ def test_a_server_killed_while_it_writes(doomed):
     local, auth = server.local, (server.user, server.password)
     with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=1) as driver:
         store = Neo4jStore(driver)
-        store.tracer(before_statement("$radii", 3, lambda: crash(local)))
+        store.tracer = before_statement("$radii", 3, lambda: crash(local))
         with pytest.raises(
             WriteFailed, match=r"was lost while in stage 'write coordinates'.*is incomplete and what"
         ):
@@ -200,11 +200,11 @@ def test_a_server_that_restarts_quickly_is_written_to_as_if_nothing_had_happened
 
     with open_cypher(server) as cypher, patient_store(server) as store:
         write_version(server.settings, graph, NAMES, 1)
-        store.tracer(before_statement("$radii", 2, restart))
+        store.tracer = before_statement("$radii", 2, restart)
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"], batch_size=BATCH) as run:
             run.write_embedding(random_points(N, 2), coordinates="hyperboloid")
             run.write_links(random_links(N, 2))
-            store.tracer(before_statement("$left", 1, restart))
+            store.tracer = before_statement("$left", 1, restart)
             run.publish()
         assert_at_rest(cypher, store, graph, 2, 1)
 

@@ -141,7 +141,7 @@ def test_batches_do_not_show_in_the_result(store, cypher, label, files, rows, va
     table = generator.random((20, 3)).round(3)
     edges = "".join(f"{a}\t{b}\t{w}\n" for a, b, w in generator.integers(0, 20, (40, 3)))
     features = ",a,b,c\n" + "".join(f"{i},{','.join(map(str, row))}\n" for i, row in enumerate(table))
-    store.connection.limits = Limits(rows=rows, values_written=values)
+    store.limits = Limits(rows=rows, values_written=values)
     graph = files(edges, features, None)
     told = []
     store.load_graph(graph, LoadNames(label, "TIE"), on_progress=lambda *call: told.append(call))
@@ -297,14 +297,14 @@ def test_a_constraint_of_the_users_own_serves(store, cypher, label, files):
 def test_make_room_removes_only_older_loads_of_the_family(store, cypher, label):
     cypher(f"UNWIND ['x 1', 'x 1', 'x 2'] AS o CREATE (:`{label}` {{origin: o}})-[:TIE]->(:`Kept {label}`)")
     try:
-        assert make_room(store.connection, label, family="x", origin="x 2") == 2
+        assert make_room(store, label, family="x", origin="x 2") == 2
         assert nodes_of(cypher, label) == [{"origin": "x 2"}]
         cypher(f"CREATE (:`{label}` {{origin: 5}})")
         before = snapshot(cypher)
         with pytest.raises(
             WriteRefused, match=f"^label '{label}' is on 1 node that 'x' did not make, nothing was loaded: "
         ):
-            make_room(store.connection, label, family="x", origin="x 3")
+            make_room(store, label, family="x", origin="x 3")
         assert snapshot(cypher) == before
     finally:
         cypher(f"MATCH (n:`Kept {label}`) DETACH DELETE n")
@@ -323,5 +323,5 @@ def test_no_statement_draws_a_notification(store, label, files, caplog):
     with pytest.raises(WriteRefused):
         store.load_graph(files("1\t2\t9\n"), names)
     with pytest.raises(WriteRefused):
-        make_room(store.connection, label, family="x", origin="x 1")
+        make_room(store, label, family="x", origin="x 1")
     assert [record.getMessage() for record in caplog.records if record.name == "neo4j.notifications"] == []

@@ -80,7 +80,7 @@ def opened(server, *arguments, **options):
     auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
     ):
         made = Cloud(cypher, store, *arguments, **options)
         yield made
@@ -149,7 +149,7 @@ ROWS = [0, 1, 10, 13, 14, *range(20, N, 38)]
 @pytest.mark.parametrize("exact", [False, True])
 def test_neighbours_are_those_of_a_look_at_all(store, any_cloud, exact):
     for i in ROWS:
-        answer = store.neighbours(f"n{i}", model=any_cloud.model, n_neighbors=7, exact=exact, show=["key"])
+        answer = store.neighbours(f"n{i}", model=any_cloud.model, k=7, exact=exact, show=["key"])
         assert (answer.element_id, answer.model, answer.certified) == (
             any_cloud.ids[i],
             any_cloud.model,
@@ -175,14 +175,14 @@ def indexed(store, cloud):
 
 def test_nodes_at_one_point_are_each_others_neighbours(store, cloud):
     for i in range(10, 14):
-        near = store.neighbours(f"n{i}", model=cloud.model, n_neighbors=3).nodes
+        near = store.neighbours(f"n{i}", model=cloud.model, k=3).nodes
         assert {each.properties["name"] for each in near} == {f"n{j}" for j in range(10, 14)} - {f"n{i}"}
         assert [each.distance for each in near] == pytest.approx([0.0] * 3, abs=1e-6)
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_more_are_asked_for_than_there_are(store, cloud, exact):
-    answer = store.neighbours("n40", model=cloud.model, n_neighbors=10 * N, exact=exact)
+    answer = store.neighbours("n40", model=cloud.model, k=10 * N, exact=exact)
     assert len(answer.nodes) == N - 1
     assert answer.certified
     assert [each.distance for each in answer.nodes] == digits(cloud.nearest(40))
@@ -192,11 +192,11 @@ def test_more_are_asked_for_than_there_are(store, cloud, exact):
 def test_a_certified_answer_lacks_no_nearer_node(store, any_cloud, fetch):
     """However few candidates the index gives at first: it is asked again, or all are looked at."""
     asked = []
-    store.tracer(lambda statement, parameters: asked.append(parameters.get("heat_fetch")))
+    store.tracer = lambda statement, parameters: asked.append(parameters.get("heat_fetch"))
     rounds = set()
     for i in ROWS:
         asked.clear()
-        answer = store.neighbours(f"n{i}", model=any_cloud.model, n_neighbors=5, fetch=fetch)
+        answer = store.neighbours(f"n{i}", model=any_cloud.model, k=5, fetch=fetch)
         assert answer.certified
         assert [each.distance for each in answer.nodes] == digits(any_cloud.nearest(i)[:5])
         sizes = [size for size in asked if size is not None]
@@ -207,8 +207,8 @@ def test_a_certified_answer_lacks_no_nearer_node(store, any_cloud, fetch):
 
 
 def test_in_the_end_every_node_is_looked_at(store, cloud):
-    store.connection.limits = Limits(candidates=8)
-    answer = store.neighbours("n77", model=cloud.model, n_neighbors=50, fetch=3)
+    store.limits = Limits(candidates=8)
+    answer = store.neighbours("n77", model=cloud.model, k=50, fetch=3)
     assert (answer.fetch, answer.certified) == (None, True)
     assert [each.distance for each in answer.nodes] == digits(cloud.nearest(77)[:50])
 
@@ -228,7 +228,7 @@ def test_a_filter_keeps_what_it_says(store, any_cloud, exact):
             answer = store.neighbours(
                 f"n{i}",
                 model=any_cloud.model,
-                n_neighbors=4,
+                k=4,
                 exact=exact,
                 fetch=4,
                 node_filter=text,
@@ -258,7 +258,7 @@ def test_a_filter_that_the_server_refuses_is_told(store, cloud, exact):
 
 def test_properties_are_shown_as_asked(store, cloud):
     def properties(**options):
-        return store.neighbours("n3", model=cloud.model, n_neighbors=1, **options).nodes[0].properties
+        return store.neighbours("n3", model=cloud.model, k=1, **options).nodes[0].properties
 
     assert list(properties()) == ["name"]
     assert properties(show=[]) == {}
@@ -315,7 +315,7 @@ def test_each_label_is_found_and_named_by_its_own_key(store, cypher, lent):
         projection=json.dumps({"labels": [lent.label], "key": key}),
     )
     for node in ("n4", "c5"):
-        answer = store.neighbours(node, model=lent.model, n_neighbors=40)
+        answer = store.neighbours(node, model=lent.model, k=40)
         assert answer.element_id == lent.ids[int(node[1:])]
         calls = dict(zip(lent.ids, range(30), strict=True))
         for each in answer.nodes:
@@ -344,7 +344,7 @@ def test_a_key_may_be_text_that_looks_like_a_number(store, cypher, lent):
 
 def test_a_node_without_a_key_is_asked_for_by_element_id(store, cypher, lent):
     cypher("MATCH (r:HeatRun {model: $model}) SET r.projection = '{}'", model=lent.model)
-    near = store.neighbours(lent.ids[4], model=lent.model, n_neighbors=2)
+    near = store.neighbours(lent.ids[4], model=lent.model, k=2)
     assert [each.properties for each in near.nodes] == [{}, {}]
     with pytest.raises(ProjectionError, match="there is no node 'n4' in database"):
         store.neighbours("n4", model=lent.model)
@@ -362,7 +362,7 @@ def test_a_node_newer_than_the_run_has_no_neighbours_yet(store, cypher, lent):
 @pytest.mark.parametrize(("k", "fetch"), [(0, 1), (-1, 1), (1, 0)])
 def test_numbers_out_of_range_are_told(store, cloud, k, fetch):
     with pytest.raises(ValueError, match="must be at least 1"):
-        store.neighbours("n1", model=cloud.model, n_neighbors=k, fetch=fetch)
+        store.neighbours("n1", model=cloud.model, k=k, fetch=fetch)
 
 
 # --- the index ---------------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ def test_numbers_out_of_range_are_told(store, cloud, k, fetch):
 def test_nodes_deleted_since_are_not_among_the_neighbours(store, cypher, own):
     cypher(f"MATCH (n:`{own.label}`) WHERE n.key IN [0, 1, 2, 20, 21] DELETE n")
     for exact in (False, True):
-        answer = store.neighbours("n4", model=own.model, n_neighbors=40, exact=exact)
+        answer = store.neighbours("n4", model=own.model, k=40, exact=exact)
         left = own.nearest(4, lambda j: j not in (0, 1, 2, 20, 21))
         assert [each.distance for each in answer.nodes] == digits(left)
 
@@ -420,7 +420,7 @@ def test_an_index_that_somebody_dropped_is_told(store, cypher, own):
 
 @pytest.mark.slow
 def test_a_query_of_the_library_asks_the_models_own_index(server, store, own):
-    if store.connection.server.version.startswith("5."):
+    if store.server.version.startswith("5."):
         with pytest.raises(ProjectionError, match="refused a statement"):  # no SEARCH there
             store.query("search/nearest", model=own.model, label=own.label, property="name", value="n4")
         return

@@ -12,7 +12,7 @@ from neo4j.time import Duration
 from heat_neo4j._utils.display import display_text, plain_data
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.index.nearest import Neighbour, Neighbours
-from heat_neo4j.redaction import redacted_data
+from heat_neo4j.errors.redaction import redacted_data
 
 UNREADABLE = "a value that the driver cannot decode"
 FAR = {"D": -735525, "I": (568971820800, 0, 0), "i": (568971820800, 0, "Mars/Base"), "?": 1}

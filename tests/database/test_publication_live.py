@@ -49,7 +49,7 @@ def stop_at(store, count):
         if next(sent) >= count:
             raise Killed
 
-    store.tracer(trace)
+    store.tracer = trace
 
 
 def stop_at_words(store, words):
@@ -59,7 +59,7 @@ def stop_at_words(store, words):
         if words in statement:
             raise Killed
 
-    store.tracer(trace)
+    store.tracer = trace
 
 
 def plain(cypher):
@@ -166,7 +166,7 @@ def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, 
             is_over = True
         except Killed:
             pass
-        store.tracer(None)
+        store.tracer = None
         with store.lease(NAMES.model):
             pass
         outcomes.append(at_rest(cypher)["run"] != old["run"])
@@ -196,7 +196,7 @@ def test_links_by_version_are_whole_at_each_statement_of_a_takeover(cypher, stor
     stop_at_words(store, "$left")
     with pytest.raises(Killed):
         publish(store, ring, 2)
-    store.tracer(None)
+    store.tracer = None
     (dead,) = [run.run_id for run in store.runs(NAMES.model)[:1]]
     links = random_links(N, 2)
     expected = {(dead, a, b) for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True)}
@@ -206,10 +206,10 @@ def test_links_by_version_are_whole_at_each_statement_of_a_takeover(cypher, stor
     def read(statement, parameters):
         seen.append({(row["run"], row["a"], row["b"]) for row in cypher(BY_VERSION)})
 
-    store.tracer(read)
+    store.tracer = read
     with store.lease(NAMES.model):
         pass
-    store.tracer(None)
+    store.tracer = None
     assert len(seen) > 10
     assert all(each == expected for each in seen)
 
@@ -217,7 +217,7 @@ def test_links_by_version_are_whole_at_each_statement_of_a_takeover(cypher, stor
 def test_the_database_has_the_name_that_lists_of_transactions_give_it(server, store):
     """Otherwise readers would not be awaited where the name was given in capitals."""
     auth, name = (server.user, server.password), store.server.database
-    with Neo4jStore.connect(server.uri, auth=auth, database=name.upper()) as shouted:
+    with Neo4jStore.open(server.uri, auth=auth, database=name.upper()) as shouted:
         assert shouted.server.database == name
 
 
@@ -231,7 +231,7 @@ def test_a_reader_between_two_queries_is_awaited(server, store, cypher):
                 "RETURN transactionId AS id"
             )
             params = {"database": store.server.database}
-            (awaited,) = store.connection.read(load_statement("read/transactions"), params)
+            (awaited,) = store.read(load_statement("read/transactions"), params)
             assert shown["id"] in awaited["ids"]
-        (awaited,) = store.connection.read(load_statement("read/transactions"), params)
+        (awaited,) = store.read(load_statement("read/transactions"), params)
         assert shown["id"] not in awaited["ids"]

@@ -73,7 +73,7 @@ def ring(cypher, store):
     make_ring(cypher, LABEL, N)
     cypher(f"UNWIND range(0, 2000) AS i CREATE (:{OTHER} {{key: -i}})")
     yield ring_graph(cypher, LABEL)
-    store.tracer(None)
+    store.tracer = None
     store.clear(model=NAMES.model)
     cypher(f"MATCH (n:{LABEL}|{OTHER}|NoMore) DETACH DELETE n")
     cypher("MATCH (n {key: 3}) WHERE size(labels(n)) = 0 DETACH DELETE n")
@@ -99,9 +99,9 @@ def operators(plan):
 def traced(store):
     """Collect the statements that a store sends."""
     sent = {}
-    store.tracer(sent.setdefault)
+    store.tracer = sent.setdefault
     yield sent
-    store.tracer(None)
+    store.tracer = None
 
 
 def scanning(cypher, server, statements):
@@ -124,7 +124,7 @@ def test_no_statement_of_a_publication_or_a_reader_looks_at_all_nodes(store, cyp
 def read_by_label(store, graph):
     projection = Projection([LABEL], ["NEXT"], weight="weight", attributes=["tags"], key="key")
     read = store.read_graph(projection)
-    store.read_embedding(read, names=NAMES)
+    store.read_embedding(read, NAMES.model)
     store.read_stored(read, NAMES.model)
     store.read_links(read, NAMES.model)
 
@@ -146,7 +146,7 @@ def stop_half_published(store, graph):
     at(store, SETTLED, stop)
     with pytest.raises(StoppedError):
         publish(store, graph, 3)
-    store.tracer(None)
+    store.tracer = None
 
 
 WORKS = {
@@ -187,7 +187,7 @@ def at(store, words, act):
             acted.append(True)
             act()
 
-    store.tracer(trace)
+    store.tracer = trace
     return acted
 
 
@@ -227,7 +227,7 @@ def test_nothing_is_left_on_a_node_that_loses_its_label(store, cypher, ring, kin
         store.rollback(NAMES.model)
     else:
         publish(store, now, 2, changed=None if kind == "full" else np.arange(now.n_nodes) < 6)
-    store.tracer(None)
+    store.tracer = None
     assert moment == "before" or acted
     held = {row["id"]: set(row["held"]) for row in cypher(VALUES + "RETURN elementId(n) AS id, held")}
     assert not any(key in keys for keys in held.values() for key in NAMES.staged)

@@ -50,7 +50,7 @@ SMALL = Limits(nodes=7, relationships=20, values=25, first_nodes=3, numbers=6, f
 @pytest.fixture
 def small_chunks(store):
     """Read in chunks so small that a little graph takes many."""
-    store.connection.limits = SMALL
+    store.limits = SMALL
 
 
 def make_random(cypher, seed, n=40, m=150, order=None):
@@ -413,7 +413,7 @@ def test_the_order_of_the_answers_does_not_matter_to_any_kind(cypher, store):
     plain = store.read_graph(RICH)
     assert plain.n_attributes > 30
     for seed in range(3):
-        store.connection.transaction = shuffling_transaction(seed)
+        store.transaction = shuffling_transaction(seed)
         assert bits(store.read_graph(RICH)) == bits(plain)
         again = store.read_graph(RICH, plain.provenance.attribute_recipe)
         assert bits(again)["x"] == bits(plain)["x"]
@@ -425,7 +425,7 @@ def test_any_kind_inserted_anew_and_read_in_other_chunks_gives_the_same_bits(cyp
     enrich(cypher)
     first = bits(store.read_graph(RICH))
     for sizes in ((1, 1, 1, 1), (3, 1000, 10, 2)):
-        store.connection.limits = Limits(
+        store.limits = Limits(
             **dict(zip(("nodes", "relationships", "values", "first_nodes"), sizes, strict=True))
         )
         assert bits(store.read_graph(RICH)) == first
@@ -442,7 +442,7 @@ def test_the_order_of_the_answers_does_not_matter(cypher, store, key):
     projection = Projection.from_dict(ALL.to_dict() | {"key": key})
     plain = store.read_graph(projection)
     for seed in range(3):
-        store.connection.transaction = shuffling_transaction(seed)
+        store.transaction = shuffling_transaction(seed)
         shuffled = store.read_graph(projection)
         assert bits(shuffled) == bits(plain)
         assert shuffled.node_ids == plain.node_ids
@@ -452,7 +452,7 @@ def test_chunks_of_any_size_give_the_same_bits(cypher, store):
     make_random(cypher, 4)
     plain = bits(store.read_graph(ALL))
     for sizes in ((1, 1, 1, 1), (3, 1000, 10, 2), (1000, 5, 1, 1000)):
-        store.connection.limits = Limits(
+        store.limits = Limits(
             **dict(zip(("nodes", "relationships", "values", "first_nodes"), sizes, strict=True))
         )
         assert bits(store.read_graph(ALL)) == plain
@@ -464,9 +464,9 @@ def test_nodes_found_by_scans_or_by_ids_in_ranges_of_any_size_give_the_same_bits
     cypher(f"MATCH (n:{NODE}) WHERE n.key % 3 = 0 DETACH DELETE n")
     projection, statements = Projection.from_dict(ALL.to_dict() | {"key": None}), []
     plain = store.read_graph(projection)
-    store.tracer(lambda statement, parameters: statements.append(statement))
+    store.tracer = lambda statement, parameters: statements.append(statement)
     for most, block, scanned in ((0, 50_000, 1), (0, 50_000, 7), (10**9, 1, 1), (10**9, 13, 1)):
-        store.connection.limits = Limits(numbers_per_node=most, numbers=block, nodes_per_scan=scanned)
+        store.limits = Limits(numbers_per_node=most, numbers=block, nodes_per_scan=scanned)
         graph = store.read_graph(projection)
         assert bits(graph) == bits(plain)
         assert graph.node_ids == plain.node_ids
@@ -515,7 +515,7 @@ def test_connections_cut_at_any_moment_lose_nothing_and_repeat_nothing(cypher, s
         uri = f"bolt://127.0.0.1:{wire.port}"
         statements = []
         with open_store(server, uri=uri, limits=replace(SMALL, first_pause=0.05)) as other:
-            other.tracer(lambda statement, parameters: statements.append((statement, repr(parameters))))
+            other.tracer = lambda statement, parameters: statements.append((statement, repr(parameters)))
             graph = other.read_graph(ALL, scratch=tmp_path)
         assert wire.cuts >= 6
     assert bits(graph) == bits(plain)
@@ -658,7 +658,7 @@ def test_a_transaction_that_is_repeated_counts_once(cypher, store, server, error
     plain = bits(store.read_graph(ALL))
     faulty = {"failed": set(), "error": error}
     with open_store(server, limits=SMALL) as other:
-        other.connection.transaction = type("_", (FailingOnce,), faulty)
+        other.transaction = type("_", (FailingOnce,), faulty)
         assert bits(other.read_graph(ALL)) == plain
     assert len(faulty["failed"]) > 10
 
@@ -701,7 +701,7 @@ def test_no_statement_is_deprecated_or_draws_a_notification(cypher, store, caplo
     make_random(cypher, 8, n=20, m=30)
     statements = []
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
-    store.tracer(lambda statement, parameters: statements.append((statement, parameters)))
+    store.tracer = lambda statement, parameters: statements.append((statement, parameters))
     projection = Projection.from_dict(
         ALL.to_dict() | {"relationship_filter": "r.weight <> 5", "node_filter": "n.key >= 0"}
     )
@@ -715,7 +715,7 @@ def test_no_statement_is_deprecated_or_draws_a_notification(cypher, store, caplo
     for statement, _ in statements:
         assert not re.search(r"(?<![A-Za-z])id\s*\(", statement)
     traced = len(statements)
-    store.tracer(None)
+    store.tracer = None
     store.read_graph(Projection([NODE]))
     assert len(statements) == traced
 

@@ -367,11 +367,11 @@ def test_counts_know_texts_and_attributes_of_labels(cypher, store):
 
 def test_wrong_password_and_database(server):
     with pytest.raises(ConnectionFailed, match="refused the login: check user name and password"):
-        Neo4jStore.connect(server.uri, auth=(server.user, "wrong"))
+        Neo4jStore.open(server.uri, auth=(server.user, "wrong"))
     with pytest.raises(
         ConnectionFailed, match="has no database 'no such database': SHOW DATABASES lists them"
     ):
-        Neo4jStore.connect(server.uri, auth=(server.user, server.password), database="no such database")
+        Neo4jStore.open(server.uri, auth=(server.user, server.password), database="no such database")
 
 
 def test_a_driver_that_was_handed_in_stays_open(server):

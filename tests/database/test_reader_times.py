@@ -40,7 +40,7 @@ SMALL = Limits(nodes=4, relationships=9, first_pause=0.0)
 @pytest.fixture
 def small_chunks(store):
     """Read in chunks so small that a little graph takes many."""
-    store.connection.limits = SMALL
+    store.limits = SMALL
 
 
 def some_time(draw, kind):
@@ -125,9 +125,9 @@ def test_neither_the_order_of_the_answers_nor_chunks_matter(cypher, store, kind)
     make(cypher, kind, 2)
     plain = store.read_graph(PROJECTION).edge_times.tobytes()
     for seed in range(3):
-        store.connection.transaction = shuffling_transaction(seed)
+        store.transaction = shuffling_transaction(seed)
         assert store.read_graph(PROJECTION).edge_times.tobytes() == plain
-    store.connection.limits = Limits(nodes=1000, relationships=1000)
+    store.limits = Limits(nodes=1000, relationships=1000)
     assert store.read_graph(PROJECTION).edge_times.tobytes() == plain
 
 
@@ -149,7 +149,7 @@ def test_a_transaction_that_is_repeated_counts_once(cypher, store, server):
     plain = store.read_graph(PROJECTION)
     failing = type("_", (FailingOnce,), {"failed": set()})
     with open_store(server, limits=SMALL) as other:
-        other.connection.transaction = failing
+        other.transaction = failing
         repeated = other.read_graph(PROJECTION)
     assert len(failing.failed) > 5
     assert repeated.edge_times.tobytes() == plain.edge_times.tobytes()

@@ -240,7 +240,7 @@ def test_a_run_that_stopped_says_why_and_the_next_one_removes_it(store, cypher, 
     found = runs_in_graph(cypher, LABEL, NAMES)
     assert (found.pop("plain"), found.pop("staged")[dead.run_id] in (5, 10)) == ({first.run_id: N}, True)
     assert found == {}
-    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
+    np.testing.assert_allclose(store.read_embedding(graph, NAMES.model), random_points(N, 1), atol=1e-12)
     links = store.write_links(graph, random_links(N, 1), names=NAMES)
     assert statuses(store) == {links.run_id: "complete", first.run_id: "complete"}
     assert runs_in_graph(cypher, LABEL, NAMES) == {
@@ -285,13 +285,13 @@ def test_a_server_lost_during_or_after_the_switch_leaves_it_open_and_says_so(
     with open_store(server, kind=Lossy) as lossy, pytest.raises(WriteFailed, match=message):
         lossy.write_embedding(graph, fitted(1), names=NAMES)
     assert list(statuses(store).values()) == ["complete", "superseded"]
-    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
+    np.testing.assert_allclose(store.read_embedding(graph, NAMES.model), random_points(N, 1), atol=1e-12)
     with store.lease(NAMES.model):  # whoever writes next finishes it
         last = store.runs(NAMES.model)[0]
     found = {"plain": {last.run_id: N}, "previous": {first.run_id: N}}
     assert runs_in_graph(cypher, LABEL, NAMES) == found
     assert (last.status, store.index_status(NAMES.model).problems) == ("complete", ())
-    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
+    np.testing.assert_allclose(store.read_embedding(graph, NAMES.model), random_points(N, 1), atol=1e-12)
 
 
 def test_a_clear_that_was_cut_short_goes_on_where_it_stopped(store, cypher, graph):
@@ -304,10 +304,10 @@ def test_a_clear_that_was_cut_short_goes_on_where_it_stopped(store, cypher, grap
         if "UNWIND batch AS p" in statement:  # of the links; the coordinates went before
             raise KeyboardInterrupt
 
-    store.tracer(die)
+    store.tracer = die
     with pytest.raises(KeyboardInterrupt):
         store.clear(model=NAMES.model)
-    store.tracer(None)
+    store.tracer = None
     assert published_runs(cypher) == []
     assert list(runs_in_graph(cypher, LABEL, NAMES)) == ["plain links"]
     (half,) = store.runs(NAMES.model)  # so that it can be found
@@ -322,7 +322,7 @@ def test_duplicate_model_nodes_are_made_one(store, cypher, graph):
     cypher("UNWIND range(1, 3) AS i CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
     record = store.write_embedding(graph, fitted(1), names=NAMES)
     cypher("CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
-    assert len(store.read_embedding(graph, names=NAMES)) == N
+    assert len(store.read_embedding(graph, NAMES.model)) == N
     store.write_links(graph, random_links(N, 1), names=NAMES)
     assert published_node(cypher, NAMES.model)["run"] == record.run_id
 

@@ -68,12 +68,12 @@ def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throw
     def is_whole():
         run = store.published_run(NAMES.model)
         if run is not None:
-            stored = store.read_embedding(graph, names=NAMES)
+            stored = store.read_embedding(graph, NAMES.model)
             np.testing.assert_allclose(stored, points[seed_of[run.run_id]], atol=1e-9)
             assert len(store.read_links(graph, NAMES.model)) == LINKS_OF_EACH * N
         return run
 
-    with Neo4jStore.connect(uri, auth=(user, password)) as store:
+    with Neo4jStore.open(uri, auth=(user, password)) as store:
         store.load_graph(Ring(), LoadNames(label=LABEL))
         graph = store.read_graph(Projection(labels=[LABEL], attributes=["numbers"], key="id"))
         for work in (

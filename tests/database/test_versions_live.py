@@ -102,7 +102,7 @@ def related(cypher):
 def index_names(store):
     """Return the names of all indexes over coordinates of the model."""
     vectors = [name for copy in (NAMES.plain, NAMES.staged) for name in (copy.embedding, copy.vector)]
-    found = show_indexes(store.connection, vectors, [])
+    found = show_indexes(store, vectors, [])
     assert {index.state for index in found} <= {"ONLINE"}
     return {index.name for index in found}
 
@@ -114,7 +114,7 @@ def expect_seen(store, cypher, graph, seed, links, index=None):
     """
     node, points = model_node(cypher), points_of(seed)
     assert plain_nodes(cypher, NAMES) == written_nodes(points, node["run"], "hyperboloid")
-    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
     expected = {node["run"]}
     found = store.read_links(graph, MODEL)
     if links is None:
@@ -128,7 +128,7 @@ def expect_seen(store, cypher, graph, seed, links, index=None):
     assert node["dimension"] == points.shape[1]
     if index or (index is None and "indexes" in node):
         assert store.index_status(MODEL).problems == ()
-        near = store.neighbours("3", key="key", n_neighbors=5, model=MODEL)
+        near = store.neighbours("3", key="key", k=5, model=MODEL)
         assert [each.properties["key"] for each in near.nodes] == nearest_keys(points, 3)[:5]
         assert near.fetch is not None  # the index answered
     else:
@@ -190,7 +190,7 @@ def test_a_rollback_that_was_not_heard_of_is_not_done_twice(server, store, cyphe
     runs = [publish(store, graph, seed) for seed in range(2)]
     with open_store(server, kind=LossyConnection) as lossy:
         lossy.rollback(MODEL)
-    assert {doing for _, doing in lossy.connection.lost} == {
+    assert {doing for _, doing in lossy.lost} == {
         "taking the lease",
         "rolling back",
         "publishing",
@@ -380,13 +380,13 @@ def test_neighbours_are_of_one_version_if_another_is_published_between_the_two_s
     store, second, graph
 ):
     """However quick the second one was: it asks for links of the run that the first one found."""
-    second.connection.limits, store.connection.limits = Limits(grace_seconds=0), Limits(version_seconds=600)
+    second.limits, store.limits = Limits(grace_seconds=0), Limits(version_seconds=600)
     publish(store, graph, 0, index=False)
     asked = []
     with before_first(store, "AS certified", lambda: publish(second, graph, 1, index=False)) as acted:
-        overtaken = store.neighbours("3", key="key", n_neighbors=5, model=MODEL, n_links=9)
-        store.tracer(lambda statement, _: asked.append(statement))
-        at_rest = store.neighbours("3", key="key", n_neighbors=5, model=MODEL, n_links=9)
+        overtaken = store.neighbours("3", key="key", k=5, model=MODEL, max_links=9)
+        store.tracer = lambda statement, _: asked.append(statement)
+        at_rest = store.neighbours("3", key="key", k=5, model=MODEL, max_links=9)
     assert acted
     assert overtaken == at_rest
     assert [each.properties["key"] for each in at_rest.nodes] == nearest_keys(points_of(1), 3)[:5]
@@ -433,7 +433,7 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
                     steps.append(row["n"])
             looking.now = False
 
-        store.tracer(look)
+        store.tracer = look
         runs = [publish(store, graph, seed) for seed in range(3)]
         store.drop_index(MODEL)
         store.create_index(MODEL)
@@ -443,7 +443,7 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
         store.prune(MODEL, previous=True)
         store.clear(run_id=runs[3].run_id)
         store.prune(MODEL)
-        store.tracer(None)
+        store.tracer = None
         # Two for each publication and rollback, and one for each index and removal.
         assert list(dict.fromkeys(steps)) == list(range(1, 17))
         assert (len(seen), numbers(cypher)) == (16, [14, 15, 16])
@@ -532,7 +532,7 @@ def test_clearing_the_published_version_leaves_the_one_before_to_go_back_to(stor
     store.clear(run_id=runs[1].run_id)
     assert related(cypher) == set()
     with pytest.raises(ProjectionError, match="has no published coordinates"):
-        store.read_embedding(graph, names=NAMES)
+        store.read_embedding(graph, NAMES.model)
     expect_in_graph(cypher, None, runs[0], links=None)
     store.rollback(MODEL)
     expect_seen(store, cypher, graph, 0, 0)
@@ -700,7 +700,7 @@ def test_a_lease_is_renewed_for_as_long_as_it_is_held(store, second, cypher):
 def hold_and_die(settings, model, seconds):
     """Take the lease, and die holding it."""
     uri, user, password = settings
-    with Neo4jStore.connect(uri, auth=(user, password)) as store, store.lease(model, seconds):
+    with Neo4jStore.open(uri, auth=(user, password)) as store, store.lease(model, seconds):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -888,7 +888,7 @@ def test_a_lease_that_was_not_heard_of_is_held_and_given_back(server, cypher):
     before = snapshot(cypher)
     with open_store(server, kind=LossyConnection) as lossy, lossy.lease(MODEL) as lease:
         lease.check()
-    assert {doing for _, doing in lossy.connection.lost} == {
+    assert {doing for _, doing in lossy.lost} == {
         "taking the lease",
         "renewing the lease",
         "giving the lease back",

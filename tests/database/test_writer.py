@@ -73,11 +73,11 @@ def test_coordinates_are_read_back_bit_for_bit(store, cypher, graph, kind, conve
 def test_coordinates_come_back_as_points_in_the_order_of_the_graph(store, graph):
     points = random_points(N, 2)
     store.write_embedding(graph, points, names=NAMES, coordinates="hyperboloid")
-    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
     turned = replace(graph, node_ids=graph.node_ids[::-1])
-    np.testing.assert_array_equal(store.read_embedding(turned, names=NAMES), points[::-1])
+    np.testing.assert_array_equal(store.read_embedding(turned, NAMES.model), points[::-1])
     store.write_embedding(graph, points, names=NAMES)
-    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), points, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(store.read_embedding(graph, NAMES.model), points, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("later", [[1], [1, 2]])
@@ -90,7 +90,7 @@ def test_coordinates_published_anew_while_they_are_read_are_read_again(store, gr
             store.write_embedding(graph, points[version], names=NAMES)
 
     with before_first(store, "AS coordinates", publish) as acted:
-        found = store.read_embedding(graph, names=NAMES)
+        found = store.read_embedding(graph, NAMES.model)
     assert acted
     np.testing.assert_allclose(found, points[later[-1]], rtol=0, atol=1e-12)
 
@@ -107,7 +107,7 @@ def test_links_published_anew_while_they_are_read_are_read_again(store, graph):
 
 
 def test_what_is_published_anew_whenever_it_is_read_is_told(server, store, graph):
-    store.connection.limits = IMPATIENT
+    store.limits = IMPATIENT
     store.write_embedding(graph, random_points(N, 0), names=NAMES, index=False)
     store.write_links(graph, random_links(N, 0), names=NAMES)
 
@@ -118,10 +118,10 @@ def test_what_is_published_anew_whenever_it_is_read_is_told(server, store, graph
             store.write_links(graph, random_links(N, 1), names=NAMES)
 
     auth = (server.user, server.password)
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
-        reader.tracer(publish)
+    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as reader:
+        reader.tracer = publish
         for read in (
-            lambda: reader.read_embedding(graph, names=NAMES),
+            lambda: reader.read_embedding(graph, NAMES.model),
             lambda: reader.read_stored(graph, NAMES.model),
             lambda: reader.read_links(graph, NAMES.model),
         ):
@@ -180,7 +180,7 @@ def test_hostile_names_are_only_names(store, cypher, graph):
     points = random_points(N, 4)
     store.write_embedding(graph, points, names=names, coordinates="hyperboloid")
     store.write_links(graph, random_links(N, 4), names=names)
-    np.testing.assert_array_equal(store.read_embedding(graph, names=names), points)
+    np.testing.assert_array_equal(store.read_embedding(graph, names.model), points)
     store.clear(model=names.model)
     assert snapshot(cypher) == before
 
@@ -215,11 +215,11 @@ def test_no_statement_of_ours_makes_the_server_complain(store, graph):
             codes.update(status.gql_status for status in result.summary.gql_status_objects)
             return result
 
-    store.connection.transaction = Listening
+    store.transaction = Listening
     for seed in range(2):
         store.write_embedding(graph, random_points(N, seed), names=NAMES)
         store.write_links(graph, random_links(N, seed), names=NAMES)
-    store.read_embedding(graph, names=NAMES)
+    store.read_embedding(graph, NAMES.model)
     store.runs()
     store.clear(model=NAMES.model)
     assert codes <= {"00000", "00001", "02000"}
@@ -394,7 +394,7 @@ def test_nodes_deleted_meanwhile_are_counted(store, cypher, graph):
     record = store.write_links(graph, links, names=NAMES)
     assert (record.links_written, record.links_missing) == (30 - gone, gone)
     with pytest.raises(ProjectionError, match="3 of 40 nodes have no coordinates"):
-        store.read_embedding(graph, names=NAMES)
+        store.read_embedding(graph, NAMES.model)
 
 
 def test_an_element_id_that_means_another_node_now_is_left_alone(store, cypher, graph):
@@ -466,7 +466,7 @@ def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(server, sto
         "previous": {before.run_id: N},
         "plain links": {drawn.run_id: 30},
     }
-    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
     assert len(store.runs(NAMES.model)) == 4
 
 
@@ -480,7 +480,7 @@ def test_of_two_runs_the_second_is_refused_and_the_first_goes_on(store, cypher, 
         with pytest.raises(LeaseHeld, match="model 'writer test' is being written by"):
             store.write_embedding(graph, random_points(N, 1), names=NAMES)
         record = first.publish()
-    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
     assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
     assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
 
@@ -498,7 +498,7 @@ def test_a_run_whose_lease_another_took_fails_cleanly(store, cypher, graph):
             record = later.publish()
         with pytest.raises(LeaseHeld, match="was taken over"):
             earlier.publish()
-    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
     assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
     assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
 
@@ -514,8 +514,8 @@ def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store,
             refused.append(caught.value)
 
     auth = (server.user, server.password)
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second:
-        second.tracer(let_the_earlier_write)
+    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as second:
+        second.tracer = let_the_earlier_write
         with store.start_run(graph, names=NAMES) as earlier:
             earlier.write_embedding(random_points(N, 1))
             expire_lease(cypher, NAMES.model)
@@ -604,11 +604,11 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(server, store,
     threads = [threading.Thread(target=act, daemon=True) for act in (write_late, take_over)]
     auth = (server.user, server.password)
     with (
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second,
+        Neo4jStore.open(server.uri, auth=auth, database=server.database) as second,
         store.lease(NAMES.model, seconds=600) as lease,  # which is not renewed meanwhile
         store.start_run(graph, names=NAMES, batch_size=N // WRITE_LOCKS, lease=lease) as earlier,
     ):
-        second.tracer(look)
+        second.tracer = look
         with cypher.driver.session() as session, session.begin_transaction() as user:
             held = user.run(
                 f"MATCH (n:`{LABEL}` {{key: $key}}) SET n.held = 1 REMOVE n.held", key=N // WRITE_LOCKS * lock
@@ -807,7 +807,7 @@ def test_a_user_who_may_not_write_is_told(store, cypher, graph, code):
                 )
             return super().run(statement, parameters)
 
-    store.connection.transaction = Forbidden
+    store.transaction = Forbidden
     with pytest.raises(WriteRefused, match=r"Create node is not allowed .*grant this one the right"):
         store.write_embedding(graph, random_points(N, 1), names=NAMES)
     assert snapshot(cypher) == before
@@ -903,7 +903,7 @@ def test_clearing_what_a_user_added_to_it_later_spares_that(store, cypher, graph
 
 
 def test_what_goes_over_the_graph_in_many_batches_leaves_nothing_out(store, cypher, graph):
-    store.connection.limits = Limits(rows=7)
+    store.limits = Limits(rows=7)
     before, records = snapshot(cypher), []
     for seed in range(2):
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"]) as run:
@@ -938,7 +938,7 @@ def test_clearing_an_unknown_run_is_refused_and_an_unknown_model_is_nothing(stor
 
 def test_reading_what_was_never_published_says_so(store, graph):
     with pytest.raises(ProjectionError, match="model 'writer test' has no published coordinates"):
-        store.read_embedding(graph, names=NAMES)
+        store.read_embedding(graph, NAMES.model)
 
 
 def test_reading_values_that_somebody_changed_says_so(store, cypher, graph):
@@ -946,7 +946,7 @@ def test_reading_values_that_somebody_changed_says_so(store, cypher, graph):
     for value in ("[1.0]", "'text'", "['a', 'b', 'c']"):
         cypher(f"MATCH (n:`{LABEL}` {{key: 2}}) SET n.writerTestEmbedding = {value}")
         with pytest.raises(ProjectionError, match="'writerTestEmbedding' holds values that are not 3"):
-            store.read_embedding(graph, names=NAMES)
+            store.read_embedding(graph, NAMES.model)
 
 
 def test_reading_while_a_new_version_is_published_gives_one_of_them_whole(store, graph):
@@ -963,7 +963,7 @@ def test_reading_while_a_new_version_is_published_gives_one_of_them_whole(store,
     publishing.start()
     while not done.is_set():
         with suppress(ProjectionError):  # this thread may get too little of the processor to keep up
-            seen = store.read_embedding(graph, names=NAMES)
+            seen = store.read_embedding(graph, NAMES.model)
             assert any(np.array_equal(seen, version) for version in versions)
     publishing.join()
 

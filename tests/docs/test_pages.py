@@ -168,10 +168,10 @@ def ask_for_language_models(page, reader, live):
     """An MCP client finds what the example names, too."""
     with ThreadPoolExecutor(1) as thread:  # tests in a browser leave a loop of asyncio running in this one
         items, documents, together, drawn = thread.submit(reader.run_python, page).result()
-    expected = [each.name for each in live.store.neighbours("p1", n_neighbors=3).nodes]
+    expected = [each.name for each in live.store.neighbours("p1", k=3).nodes]
     assert [line.split()[0] for line in items.splitlines() if " from the centre" in line] == expected
     assert items.count("'probability': ") == 3
-    general = live.store.neighbours("p1", n_neighbors=3, among="more_general")
+    general = live.store.neighbours("p1", k=3, among="more_general")
     assert [line.split()[0] for line in documents.splitlines()] == [each.name for each in general.nodes]
     assert together.split() == [live.store.neighbours(node, 1).nodes[0].name for node in ("p1", "p2")]
     nodes, relationships, rendered = drawn.split()

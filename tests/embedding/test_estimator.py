@@ -9,7 +9,6 @@ from sklearn.base import clone
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import make_similarity
@@ -221,11 +220,6 @@ def test_a_graph_with_nothing_to_learn_is_refused(graph, message):
 def test_bad_parameters_are_named(graph, parameter, value, message):
     with pytest.raises((ValueError, TypeError), match=message):
         HEAT(**{**QUICK, parameter: value}).fit(graph)
-
-
-def test_what_is_below_heat_wants_a_graph():
-    with pytest.raises(TypeError, match=r"heat_neo4j\.Graph"):
-        Embedder().fit(np.eye(3))
 
 
 @pytest.mark.parametrize("shape", ["star", "two hubs", "hubs N/3, N/10"])

@@ -1,4 +1,4 @@
-"""``heat evaluate`` and `Neo4jStore.read_property` on a live server, which both leave as it is."""
+"""``heat evaluate`` and `read_property` on a live server, which both leave as it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from heat_neo4j.client import Database
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
@@ -52,11 +53,14 @@ def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(i
     assert snapshot(cypher) == before
     model = HEAT(2, walks_per_node=2, walk_length=8)
     graph, pattern = store.read_graph(PROJECTION), f"{LABEL}-{TYPE}->{LABEL}"
-    found = evaluate_links(graph, model, seeds=(0, 1), methods={}, combined=False)
+    found = evaluate_links(graph, model, seeds=(0, 1), methods={}, score="distance")
     row = document["methods"][0]
     assert row["pattern"] == pattern
     for name, figure in found.row("HEAT", pattern=pattern).figures.items():
         assert row["metrics"][name]["values"] == list(figure.values)
+    options = {"seeds": (0, 1), "baselines": False, "score": "distance"}
+    same = Database(store).evaluate_links(PROJECTION, model, **options)
+    assert same.row("HEAT", pattern=pattern).figures == found.row("HEAT", pattern=pattern).figures
 
 
 def test_the_latest_relationships_are_held_out(invoke, cypher):
@@ -67,7 +71,7 @@ def test_the_latest_relationships_are_held_out(invoke, cypher):
 
 
 def test_a_property_is_read_as_it_is_in_the_order_of_the_rows(cypher, store, monkeypatch):
-    store.connection.limits = Limits(nodes=7)
+    store.limits = Limits(nodes=7)
     graph = store.read_graph(PROJECTION)
     assert store.read_property(graph, "key") == list(range(60))
     fields = store.read_property(graph, "field")

@@ -143,7 +143,7 @@ def test_a_frame_has_a_row_for_each_method_pattern_and_seed() -> None:
     def absent(graph, seed):
         raise baselines.BaselineUnavailableError("not here")
 
-    found = evaluate_links(GRAPH, MODEL, seeds=(1, 2), methods={"absent": absent}, combined=False)
+    found = evaluate_links(GRAPH, MODEL, seeds=(1, 2), methods={"absent": absent}, score="distance")
     frame = found.to_frame("pandas")
     assert frame[["pattern", "method", "seed"]].values.tolist() == [
         [str(pattern), method, seed]
@@ -203,13 +203,13 @@ def test_rows_are_of_each_split_and_trained_on_nothing_else() -> None:
         area = found.row("HEAT", pattern=str(pattern)).figures["auroc"].mean
         assert np.trapezoid(y, x) == pytest.approx(area, abs=0.02)  # the curve is thinned
     assert found.row("HEAT", pattern=str(KNOWS)).figures["direction_accuracy"].mean == 0.5
-    narrowed = evaluate_links(GRAPH, MODEL, ["*-RATED->*"], seeds=(1,), methods={}, combined=False)
+    narrowed = evaluate_links(GRAPH, MODEL, ["*-RATED->*"], seeds=(1,), methods={}, score="distance")
     assert [(row.method, row.pattern) for row in narrowed.rows] == [("HEAT", str(RATED))]
 
 
 def test_of_many_candidates_some_sources_are_asked() -> None:
     limits = Limits(exact_nodes=25, nodes=12)
-    found = evaluate_links(GRAPH, MODEL, seeds=(1,), methods={}, combined=False, limits=limits)
+    found = evaluate_links(GRAPH, MODEL, seeds=(1,), methods={}, score="distance", limits=limits)
     figures = found.row("HEAT", pattern=str(RATED)).figures
     assert (figures["mean_reciprocal_rank"].error or 0) > 0
     assert figures["auroc"].error is None
@@ -237,13 +237,13 @@ def test_a_pattern_without_other_pairs_costs_a_note_and_not_the_table() -> None:
         labels={**labels, "Studio": np.arange(n) >= USERS + MOVIES},
         relationships=Relationships.from_pairs(pairs),
     )
-    found = evaluate_links(graph, MODEL, seeds=(0,), methods={}, combined=False)
+    found = evaluate_links(graph, MODEL, seeds=(0,), methods={}, score="distance")
     assert [row.pattern for row in found.rows] == [str(KNOWS), str(RATED)]
     note = "User-MADE->Studio: no link is held out, or there is no other pair"
     assert note in found.notes
     assert list(found.curves) == [str(KNOWS), str(RATED)]
     with pytest.raises(EvaluationError, match=note):
-        evaluate_links(graph, MODEL, ["User-MADE->Studio"], seeds=(0,), methods={}, combined=False)
+        evaluate_links(graph, MODEL, ["User-MADE->Studio"], seeds=(0,), methods={}, score="distance")
 
 
 def test_a_decomposition_is_close_to_the_best_and_never_fails() -> None:

@@ -58,15 +58,15 @@ def test_a_score_that_cannot_be_fitted_costs_a_row_and_not_the_table() -> None:
 def test_what_fit_takes_can_be_evaluated() -> None:
     edges = a_graph().edges
     frame = pd.DataFrame({"source": edges.row, "target": edges.col})
-    found = evaluate_links(frame, MODEL, seeds=(0,), methods={}, combined=False)
-    of_graph = evaluate_links(as_graph(frame), MODEL, seeds=(0,), methods={}, combined=False)
+    found = evaluate_links(frame, MODEL, seeds=(0,), methods={}, score="distance")
+    of_graph = evaluate_links(as_graph(frame), MODEL, seeds=(0,), methods={}, score="distance")
     assert len(found.rows) == 1
     assert found.rows[0].figures == of_graph.rows[0].figures
 
 
 def test_links_are_scored_on_the_split_and_model_of_each_seed() -> None:
     given = clone(MODEL)
-    found = evaluate_links(a_graph(), given, share=0.2, seeds=(3, 1), methods={}, combined=False)
+    found = evaluate_links(a_graph(), given, share=0.2, seeds=(3, 1), methods={}, score="distance")
     for value, seed in zip(found.row("HEAT").figures["auroc"].values, (3, 1), strict=True):
         split = split_edges(a_graph(), 0.2, seed, how="random")
         twin = clone(MODEL).set_params(random_state=seed).fit(split.train)
@@ -97,7 +97,7 @@ def test_the_rows_of_ours_are_trained_and_fitted_on_the_training_graph_alone() -
 
 def test_parameters_are_chosen_on_each_training_graph() -> None:
     model = clone(MODEL).set_params(walks_per_node=1)
-    found = evaluate_links(lattice(), model, seeds=(0, 5), methods={}, combined=False, choose=("alpha",))
+    found = evaluate_links(lattice(), model, seeds=(0, 5), methods={}, score="distance", choose=("alpha",))
     for seed, chosen, value in zip(
         (0, 5), found.settings["chosen"], found.row("HEAT").figures["auroc"].values, strict=True
     ):
@@ -115,7 +115,7 @@ def test_every_method_gets_the_training_graph_and_the_seed_and_nothing_more() ->
         calls.append((graph.adjacency.copy(), seed))
         return partial(popularity, graph)
 
-    evaluate_links(a_graph(), MODEL, seeds=(0, 7), methods={"one": watch, "two": watch}, combined=False)
+    evaluate_links(a_graph(), MODEL, seeds=(0, 7), methods={"one": watch, "two": watch}, score="distance")
     assert [seed for _, seed in calls] == [0, 0, 7, 7]
     for train, seed in calls:
         expected = split_edges(a_graph(), 0.15, seed, how="random").train.adjacency
@@ -129,7 +129,7 @@ def test_a_method_that_cannot_be_had_is_asked_once_and_says_why() -> None:
         calls.append(seed)
         raise BaselineUnavailableError("not here")
 
-    found = evaluate_links(a_graph(), MODEL, seeds=(0, 1), methods={"none": none}, combined=False)
+    found = evaluate_links(a_graph(), MODEL, seeds=(0, 1), methods={"none": none}, score="distance")
     assert calls == [0]
     row = found.row("none")
     assert (row.missing, dict(row.figures), row.seconds) == ("not here", {}, ())
@@ -170,6 +170,6 @@ def test_a_figure_is_the_mean_and_deviation_of_its_seeds() -> None:
 
 def test_a_large_graph_is_sampled_and_says_so() -> None:
     limits = Limits(exact_nodes=20, nodes=15)
-    found = evaluate_links(a_graph(), MODEL, seeds=(0,), methods={}, combined=False, limits=limits)
+    found = evaluate_links(a_graph(), MODEL, seeds=(0,), methods={}, score="distance", limits=limits)
     assert found.row("HEAT").figures["mean_reciprocal_rank"].error > 0
     assert found.notes[-1].startswith("15 of the sources, drawn by the seed, rank targets")

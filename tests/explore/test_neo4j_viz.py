@@ -65,7 +65,7 @@ def test_predicted_links_have_a_look_of_their_own(monkeypatch):
         monkeypatch.setattr(neo4j_viz_module, name, given)
     n_ties = len(to_neo4j_viz(fitted).relationships)
     store = object.__new__(Neo4jStore)
-    drawn = to_neo4j_viz(store, n_links=2)
+    drawn = to_neo4j_viz(store, max_links=2)
     ties, links = drawn.relationships[:n_ties], drawn.relationships[n_ties:]
     assert [(link.source, link.target, link.caption) for link in links] == [
         (0, 4, "RATED 0.87"),
@@ -82,10 +82,10 @@ def test_predicted_links_have_a_look_of_their_own(monkeypatch):
     links = to_neo4j_viz(store).relationships[n_ties:]
     assert [link.caption for link in links] == ["predicted"] * 3
     assert "probability" not in links[0].properties
-    assert len(to_neo4j_viz(store, n_links=0).relationships) == n_ties
+    assert len(to_neo4j_viz(store, max_links=0).relationships) == n_ties
     assert len(to_neo4j_viz(store).relationships) == n_ties
-    with pytest.raises(ValueError, match="n_links must be at least 0"):
-        to_neo4j_viz(store, n_links=-1)
+    with pytest.raises(ValueError, match="max_links must be at least 0"):
+        to_neo4j_viz(store, max_links=-1)
 
 
 @pytest.mark.live

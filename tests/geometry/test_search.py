@@ -48,7 +48,7 @@ def all_distances(raw, shape):
     return far
 
 
-def looked_at_all(embedding, of, k=10, top=None, source_label=None, target_label=None, joined=None):
+def looked_at_all(embedding, of, k=10, max_links=None, source_label=None, target_label=None, joined=None):
     """Return the links by the distances of all pairs: source, target, distance."""
     far = all_distances(embedding.tobytes(), embedding.shape)
     source = of.labels.get(source_label, np.ones(N, dtype=bool))
@@ -62,13 +62,13 @@ def looked_at_all(embedding, of, k=10, top=None, source_label=None, target_label
         np.put_along_axis(kept, near, True, axis=1)
         allowed &= kept | kept.T
     u, v = np.nonzero(np.triu(allowed))
-    order = np.argsort(far[u, v], kind="stable")[:top]
+    order = np.argsort(far[u, v], kind="stable")[:max_links]
     return u[order], v[order], far[u, v][order]
 
 
 def both_ways(embedding, of, **limits):
     """Search, and return what was found after it was compared with looking at all."""
-    limits = {"top": N * N, **limits}  # without it there are as many as the graph has edges
+    limits = {"max_links": N * N, **limits}  # without it there are as many as the graph has edges
     found = predict_links(embedding, of, **limits)
     for ours, plain in zip(
         (found.source, found.target, found.distance), looked_at_all(embedding, of, **limits), strict=True
@@ -95,7 +95,7 @@ def test_neighbours_of_hubs_are_left_out(hub):
 
 
 @pytest.mark.parametrize(("source", "target"), [("A", "B"), ("A", "A"), ("B", "A")])
-@pytest.mark.parametrize("limits", [{"k": 3}, {"k": None, "top": 200}, {"k": 2, "top": 50}])
+@pytest.mark.parametrize("limits", [{"k": 3}, {"k": None, "max_links": 200}, {"k": 2, "max_links": 50}])
 def test_labels_are_heeded(source, target, limits):
     of = graph()
     of.labels["B"] &= ~of.labels["A"]
@@ -109,7 +109,7 @@ def test_labels_are_heeded(source, target, limits):
         labels=of.labels,
         relationships=Relationships.from_pairs({"R": tuple(ends)}),
     )
-    limits = {"top": N * N, **limits}
+    limits = {"max_links": N * N, **limits}
     found = predict_links(points(), of, **limits)
     plain = looked_at_all(points(), of, source_label=source, target_label=target, joined=joined, **limits)
     assert of.labels[source][found.source].all()
@@ -122,14 +122,14 @@ def test_labels_are_heeded(source, target, limits):
 @pytest.mark.parametrize("top", [1, 50, 5000, 10**6])
 @pytest.mark.parametrize("scale", [0.2, 1.0])
 def test_the_nearest_pairs_of_all(top, scale):
-    assert len(both_ways(points(scale=scale), graph(), k=None, top=top)) > 0
+    assert len(both_ways(points(scale=scale), graph(), k=None, max_links=top)) > 0
 
 
 def test_points_that_coincide_are_ties():
     embedding = points()
     embedding[:300] = embedding[0]
     both_ways(embedding, graph(), k=5)
-    both_ways(embedding, graph(), k=None, top=500)
+    both_ways(embedding, graph(), k=None, max_links=500)
 
 
 def test_any_number_of_threads_finds_the_same():
@@ -140,7 +140,7 @@ def test_any_number_of_threads_finds_the_same():
 
 def test_progress_never_falls():
     told = []
-    predict_links(points(), graph(), k=None, top=3000, on_progress=lambda *call: told.append(call))
+    predict_links(points(), graph(), k=None, max_links=3000, on_progress=lambda *call: told.append(call))
     done = [call[1] for call in told]
     assert done == sorted(done)
     assert told[-1] == ("links", N, N)

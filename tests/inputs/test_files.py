@@ -96,14 +96,14 @@ def test_columns_take_the_narrowest_type_that_fits(write):
 
 
 def test_one_label_a_node(write):
-    graph = read_graph_files(write("e.csv", "1,2\n2,3\n"), labels=write("l.csv", ",0\n1,5\n2,\n3,5\n"))
+    graph = read_graph_files(write("e.csv", "1,2\n2,3\n"), class_file=write("l.csv", ",0\n1,5\n2,\n3,5\n"))
     assert [graph.properties(row) for row in range(3)] == [{"label": "5"}, {"label": None}, {"label": "5"}]
     assert graph.counts["without_label"] == 1
     np.testing.assert_array_equal(graph.to_graph().labels["5"], [True, False, True])
 
 
 def test_several_labels_a_node(write):
-    graph = read_graph_files(write("e.csv", "1,2\n"), labels=write("l.csv", ",red,blue\n1,1,1\n2,0,0\n"))
+    graph = read_graph_files(write("e.csv", "1,2\n"), class_file=write("l.csv", ",red,blue\n1,1,1\n2,0,0\n"))
     assert [graph.properties(row) for row in range(2)] == [{"labels": ["red", "blue"]}, {"labels": []}]
 
 

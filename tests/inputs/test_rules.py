@@ -84,7 +84,7 @@ def test_names_of_two_files_that_do_not_meet_are_refused(write, cells):
         read_graph_files(*paths)
     assert one_line(raised)
     with pytest.raises(ProjectionError, match=cells.partition(",")[0]):
-        read_graph_files(paths[0], labels=paths[1])
+        read_graph_files(paths[0], class_file=paths[1])
 
 
 def test_decimals_within_one_edge_list_are_refused(write):
@@ -279,7 +279,7 @@ def test_a_third_column_that_may_be_a_year_needs_a_name(write, text):
     assert named.weight.min() > 1000
 
 
-@pytest.mark.parametrize("name", ["attributes", "labels"])
+@pytest.mark.parametrize("name", ["attribute_file", "class_file"])
 def test_a_table_without_a_header_is_refused(write, name):
     edge_list = write("e.csv", "a,b\nb,c\nc,a\n")
     for first in ("a,1,2", "7,1,2"):

@@ -80,7 +80,7 @@ def test_of_two_patterns_that_join_the_same_labels_the_direction_of_the_ends_win
     of_b = np.arange(30, 60)
     source = np.concatenate((np.tile(np.arange(15), 6), of_b, of_b))
     target = np.concatenate((np.tile(of_b, 3), 15 + of_b % 15, 15 + of_b // 2 % 15))
-    links = predict_links(points_of(60), directed_graph(60, source, target, A=a, B=b), 60, top=3600)
+    links = predict_links(points_of(60), directed_graph(60, source, target, A=a, B=b), 60, max_links=3600)
     assert {str(each) for each in links.patterns} == {"A-R->B", "B-R->A"}
     assert not np.isin(links.target, np.arange(15)).any()
     assert not np.isin(links.source, np.arange(15, 30)).any()

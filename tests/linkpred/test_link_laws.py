@@ -40,7 +40,7 @@ def embedded_graphs(draw: st.DrawFn, smallest: int = 1) -> tuple[np.ndarray, Gra
 limits = st.fixed_dictionaries(
     {
         "k": st.integers(1, 13),
-        "top": st.none() | st.integers(1, 20),
+        "max_links": st.none() | st.integers(1, 20),
         "min_degree": st.integers(0, 2),
         "max_degree": st.none() | st.integers(2, 5),
     }
@@ -54,11 +54,11 @@ def test_links_equal_the_slow_twin_where_distances_tie(
 ) -> None:
     points, graph = made
     links = predict_links(points, graph, **limits)
-    total = graph.n_edges if limits["top"] is None else limits["top"]
-    expected = naive_links.predicted_pairs(points, graph, **{**limits, "top": total})
+    total = graph.n_edges if limits["max_links"] is None else limits["max_links"]
+    expected = naive_links.predicted_pairs(points, graph, **{**limits, "max_links": total})
     assert list(zip(links.source.tolist(), links.target.tolist(), strict=True)) == [e[1:] for e in expected]
     np.testing.assert_allclose(links.distance, [e[0] for e in expected], rtol=1e-12, atol=1e-15)
-    if limits["top"] is not None:
+    if limits["max_links"] is not None:
         overall = predict_links(points, graph, **{**limits, "k": None})
         twin = naive_links.predicted_pairs(points, graph, **{**limits, "k": None})
         assert list(zip(overall.source.tolist(), overall.target.tolist(), strict=True)) == [

@@ -503,7 +503,7 @@ def test_the_best_scored_pairs_are_found(k: int | None, top: int | None) -> None
     """Of 30 nodes all are on the lists of each."""
     graph, points = clustered(30), some_points(30)
     score = weighted(distance=1.0, target_in=0.4, paths_of_three=0.7)
-    found = predict_links(points, graph, k, top=top, score=score)
+    found = predict_links(points, graph, k, max_links=top, score=score)
     expected = best_by_hand(score, points, graph, k)[: top or graph.n_edges]
     assert list(zip(found.source.tolist(), found.target.tolist(), strict=True)) == expected
     np.testing.assert_array_equal(found.distance, distance(points[found.source], points[found.target]))
@@ -533,9 +533,9 @@ def test_the_search_gives_the_same_on_any_number_of_threads_and_tells_its_progre
 def test_small_blocks_find_the_same(request: pytest.FixtureRequest) -> None:
     graph, points = clustered(60), some_points(60)
     score = weighted(distance=1.0, common_neighbours=0.5)
-    whole = predict_links(points, graph, None, top=40, min_degree=5, score=score)
+    whole = predict_links(points, graph, None, max_links=40, min_degree=5, score=score)
     request.getfixturevalue("small_blocks")
-    parts = predict_links(points, graph, None, top=40, min_degree=5, score=score)
+    parts = predict_links(points, graph, None, max_links=40, min_degree=5, score=score)
     np.testing.assert_array_equal(whole.source, parts.source)
     np.testing.assert_array_equal(whole.target, parts.target)
     np.testing.assert_array_equal(whole.probability, parts.probability)

@@ -129,10 +129,10 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
     points, graph = made
     patterns, features = patterns_of(graph), KINDS[kind]
     score = None if features is None else a_score(patterns, seed, features)
-    links = predict_links(points, graph, k, top=200, score=score, n_threads=1)
+    links = predict_links(points, graph, k, max_links=200, score=score, n_threads=1)
     assert links.patterns == patterns
     assert_lawful(points, graph, links)
-    again = predict_links(points, graph, k, top=200, score=score, n_threads=2)
+    again = predict_links(points, graph, k, max_links=200, score=score, n_threads=2)
     for name in ("source", "target", "distance", "probability", "pattern"):
         assert np.asarray(getattr(links, name)).tobytes() == np.asarray(getattr(again, name)).tobytes()
     found = {(frozenset((u, v)), name) for u, name, v in triples(links)}
@@ -158,7 +158,8 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
         return
     pattern = patterns[seed % len(patterns)]
     few, narrowed = (
-        predict_links(points, graph, k, top=top, score=score, patterns=[str(pattern)]) for top in (3, 200)
+        predict_links(points, graph, k, max_links=top, score=score, patterns=[str(pattern)])
+        for top in (3, 200)
     )
     assert narrowed.patterns == (pattern,)
     assert_lawful(points, graph, narrowed)
@@ -181,7 +182,7 @@ def test_of_two_patterns_with_the_same_ends_the_likelier_link_stays() -> None:
     assert set(map(str, patterns_of(graph))) == {"A-R->B", "B-R->A"}
     for seed in range(6):
         score = a_score(patterns_of(graph), seed, KINDS["everything"])
-        links = predict_links(points, graph, top=9, score=score)
+        links = predict_links(points, graph, max_links=9, score=score)
         assert sorted(map(sorted, ends_of(links))) == [[0, 3], [1, 2]]
         scorers = {str(each): score.scorers(points, graph)(each) for each in patterns_of(graph)}
         for u, v, place in zip(
@@ -197,7 +198,7 @@ def test_links_of_certain_odds_are_still_in_the_order_of_these() -> None:
     points = lift(np.column_stack((np.arange(6.0) ** 2, np.zeros(6))))
     features = ("distance", "attributes", "direction")
     score = linear_score(features, (0.0,) * 4, {"A-R->A": (60.0, 1.0, 0.0, 0.0)})
-    links = predict_links(points, graph, 5, top=30, score=score)
+    links = predict_links(points, graph, 5, max_links=30, score=score)
     assert (links.probability == 1.0).all()
     assert (np.diff(links.distance) >= 0).all()
     assert len(links) == 14
@@ -232,12 +233,12 @@ def test_by_distance_nodes_that_are_both_have_their_k_nearest_of_either_side(see
     labels = [{"A"}] * 6 + [{"A", "B"}] * 5 + [{"B"}] * 6
     found = [(u, "R", v) for u, v in rng.integers((0, 6), (11, 17), (12, 2)).tolist()]
     points, graph = lift(rng.normal(size=(17, 2))), made_of(17, labels, found, seed)
-    links = predict_links(points, graph, 2, top=400, patterns=["A-R->B"])
+    links = predict_links(points, graph, 2, max_links=400, patterns=["A-R->B"])
     pairs = sorted(naive_links.candidate_pairs(graph, links.patterns[0]))
     near = {(u, v): -float(distance(points[u], points[v])) for u, v in pairs}
     sure, possible = naive_links.best_of_each_end(near, 2)
     assert sure <= set(map(frozenset, ends_of(links))) <= possible
-    first = predict_links(points, graph, None, top=9, patterns=["A-R->B"])
+    first = predict_links(points, graph, None, max_links=9, patterns=["A-R->B"])
     different = {frozenset(pair): away for pair, away in near.items()}
     np.testing.assert_allclose(first.distance, sorted(-away for away in different.values())[:9], rtol=1e-9)
 

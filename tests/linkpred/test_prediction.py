@@ -45,19 +45,19 @@ def assert_same(links: PredictedLinks, expected: list[tuple[float, int, int]]) -
     [
         {"k": 1},
         {"k": 4},
-        {"k": 4, "top": 7},
-        {"k": None, "top": 1},
-        {"k": None, "top": 60},
-        {"k": None, "top": 10**6},
+        {"k": 4, "max_links": 7},
+        {"k": None, "max_links": 1},
+        {"k": None, "max_links": 60},
+        {"k": None, "max_links": 10**6},
         {"k": 10**6},
         {"k": 3, "min_degree": 2, "max_degree": 5},
-        {"k": 2, "min_degree": 1, "top": 9},
+        {"k": 2, "min_degree": 1, "max_links": 9},
     ],
     ids=lambda limits: " ".join(f"{name}={value}" for name, value in limits.items()),
 )
 def test_equals_the_slow_twin(limits: dict) -> None:
     graph, points = random_graph(70, 0.08), random_points(70)
-    expected = naive_links.predicted_pairs(points, graph, **({"top": graph.n_edges} | limits))
+    expected = naive_links.predicted_pairs(points, graph, **({"max_links": graph.n_edges} | limits))
     assert_same(predict_links(points, graph, **limits), expected)
 
 
@@ -65,7 +65,7 @@ def test_ties_go_by_source_then_target() -> None:
     # Eight points at the corners of a cube: each has three partners at one exact distance.
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
     points, graph = lift(corners), no_edges(8)
-    links = predict_links(points, graph, k=2, top=99)
+    links = predict_links(points, graph, k=2, max_links=99)
     assert_same(links, naive_links.predicted_pairs(points, graph, k=2))
     assert (np.diff(links.distance) == 0).all()
     # All twelve sides but (6, 7): 6 prefers 2 and 4, and 7 prefers 3 and 5.
@@ -75,27 +75,29 @@ def test_ties_go_by_source_then_target() -> None:
 
 def test_coincident_points_are_at_distance_zero() -> None:
     points = np.repeat(random_points(1), 5, axis=0)
-    links = predict_links(points, no_edges(5), k=None, top=4)
+    links = predict_links(points, no_edges(5), k=None, max_links=4)
     assert links.distance.tolist() == [0.0] * 4
     assert links.target.tolist() == [1, 2, 3, 4]
 
 
 def test_more_than_one_block_and_tile() -> None:
     graph, points = random_graph(2500, 0.002), random_points(2500, d=2)
-    links = predict_links(points, graph, k=1, top=10**6)
+    links = predict_links(points, graph, k=1, max_links=10**6)
     z = points[:, :-1] @ points[:, :-1].T - np.outer(points[:, -1], points[:, -1])
     z[graph.adjacency.nonzero()] = -np.inf
     np.fill_diagonal(z, -np.inf)
     nearest = z.argmax(axis=1)
     expected = {(min(u, v), max(u, v)) for u, v in enumerate(nearest.tolist())}
     assert set(zip(links.source.tolist(), links.target.tolist(), strict=True)) == expected
-    overall = predict_links(points, graph, k=None, top=300)
-    np.testing.assert_array_equal(overall.distance, predict_links(points, graph, k=300, top=300).distance)
+    overall = predict_links(points, graph, k=None, max_links=300)
+    np.testing.assert_array_equal(
+        overall.distance, predict_links(points, graph, k=300, max_links=300).distance
+    )
 
 
 def test_existing_relationships_and_self_are_left_out() -> None:
     graph = random_graph(60, 0.3)
-    links = predict_links(random_points(60), graph, k=60, top=3600)
+    links = predict_links(random_points(60), graph, k=60, max_links=3600)
     assert not naive_links.edge_set(graph) & set(
         zip(links.source.tolist(), links.target.tolist(), strict=True)
     )
@@ -103,7 +105,7 @@ def test_existing_relationships_and_self_are_left_out() -> None:
     assert len(links) == 60 * 59 // 2 - graph.n_edges
 
 
-@pytest.mark.parametrize("limits", [{"k": 5}, {"k": None, "top": 5}], ids=["per node", "overall"])
+@pytest.mark.parametrize("limits", [{"k": 5}, {"k": None, "max_links": 5}], ids=["per node", "overall"])
 @pytest.mark.parametrize(
     "graph", [complete(6), no_edges(1), no_edges(0)], ids=["complete", "single node", "empty"]
 )
@@ -131,12 +133,12 @@ def test_isolated_nodes_are_linked_unless_a_degree_is_asked_for() -> None:
     adjacency = sparse.csr_array(([1.0], ([0], [1])), shape=(4, 4))
     graph = Graph(adjacency=adjacency)
     points = random_points(4)
-    assert set(predict_links(points, graph, top=9).target.tolist()) == {2, 3}
+    assert set(predict_links(points, graph, max_links=9).target.tolist()) == {2, 3}
     assert len(predict_links(points, graph, min_degree=1)) == 0
-    assert len(predict_links(points, graph, top=9, max_degree=0)) == 1
+    assert len(predict_links(points, graph, max_links=9, max_degree=0)) == 1
 
 
-@pytest.mark.parametrize("limits", [{"k": 7}, {"k": None, "top": 500}], ids=["per node", "overall"])
+@pytest.mark.parametrize("limits", [{"k": 7}, {"k": None, "max_links": 500}], ids=["per node", "overall"])
 def test_bits_do_not_depend_on_threads(limits: dict) -> None:
     graph, points = random_graph(1500, 0.01), random_points(1500, d=10)
     one, two = (predict_links(points, graph, **limits, n_threads=n) for n in (1, 2))
@@ -152,7 +154,7 @@ def test_distances_are_accurate_near_and_far_from_the_origin(radius: float) -> N
     spatial = np.sinh(radius) * directions
     spatial[15:] = spatial[:15] + 1e-3 * np.linalg.norm(spatial[:15], axis=1, keepdims=True) * directions[15:]
     points = lift(spatial)
-    links = predict_links(points, no_edges(30), k=29, top=900)
+    links = predict_links(points, no_edges(30), k=29, max_links=900)
     exact = [
         naive_links.exact_distance(points[u], points[v])
         for u, v in zip(links.source, links.target, strict=True)
@@ -163,7 +165,7 @@ def test_distances_are_accurate_near_and_far_from_the_origin(radius: float) -> N
 
 def test_probability_falls_with_distance_and_rank_counts_from_one() -> None:
     score = linear_score(("distance", "direction"), (1.5 / 0.4, 1 / 0.4, 0.0))
-    links = predict_links(random_points(40), no_edges(40), k=3, top=60, score=score)
+    links = predict_links(random_points(40), no_edges(40), k=3, max_links=60, score=score)
     assert len(links) == 60
     np.testing.assert_allclose(links.probability, 1 / (1 + np.exp((links.distance - 1.5) / 0.4)), rtol=1e-12)
     assert links.rank.tolist() == list(range(1, len(links) + 1))
@@ -193,8 +195,8 @@ def test_progress_rises_to_the_number_of_nodes() -> None:
     [
         ({"k": 0}, ValueError, "k must be at least 1, got 0"),
         ({"k": 2.5}, TypeError, "k must be an integer, got 2.5"),
-        ({"k": None}, ValueError, "k or top must be given"),
-        ({"top": 0}, ValueError, "top must be at least 1, got 0"),
+        ({"k": None}, ValueError, "k or max_links must be given"),
+        ({"max_links": 0}, ValueError, "max_links must be at least 1, got 0"),
         ({"min_degree": -1}, ValueError, "min_degree must be at least 0, got -1"),
         ({"min_degree": 3, "max_degree": 2}, ValueError, "max_degree must be at least 3, got 2"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1, got 0"),

@@ -13,7 +13,7 @@ LARGE = RunSize(
     attribute_columns=50,
     attribute_share=0.08,
     threads=2,
-    combined=False,
+    link_score=False,
     patterns=(LinkEnds(10**6, 10**6, 10),),
 )
 
@@ -31,7 +31,7 @@ def test_what_fits_is_let_through():
     [
         (LARGE, "a projection of fewer nodes or attributes, or lower --n-components"),
         (replace(LARGE, patterns=(LinkEnds(10**6, 10**6, 200),)), "lower --k, or --no-links"),
-        (replace(LARGE, combined=True), "--score distance, or --no-links"),
+        (replace(LARGE, link_score=True), "--score distance, or --no-links"),
         (replace(LARGE, relationships=10**8, walks_per_node=1), "a projection of fewer nodes, relationships"),
     ],
 )

@@ -110,11 +110,11 @@ def test_more_of_anything_takes_more_memory(more):
 
 
 def test_memory_of_links_is_that_of_the_widest_pattern():
-    size = replace(SMALL, nodes=10**6, combined=False, patterns=(LinkEnds(500_000, 500_000, 10, 1000),))
+    size = replace(SMALL, nodes=10**6, link_score=False, patterns=(LinkEnds(500_000, 500_000, 10, 1000),))
     many, few = replace(size, patterns=size.patterns * 20), replace(size, patterns=(LinkEnds(1000, 50, 10),))
     assert memory_of(many)["links"] < 1.01 * memory_of(size)["links"]
     assert memory_of(few)["links"] < memory_of(size)["links"]
-    assert memory_of(replace(size, combined=True))["links"] > memory_of(size)["links"]
+    assert memory_of(replace(size, link_score=True))["links"] > memory_of(size)["links"]
 
 
 def test_large_graphs_are_trained_in_parts_in_more_memory():

@@ -125,7 +125,7 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
         assert again.choice.parameters == expected.choice.parameters
         assert again.run.parameters["choice"] == again.choice.to_dict()
     graph = store.read_graph(PAPERS)
-    assert np.array_equal(store.read_embedding(graph, names=NAMES), plain.embedding_)
+    assert np.array_equal(store.read_embedding(graph, NAMES.model), plain.embedding_)
     found = predict_links(plain, graph, k=3, score=expected.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert again.run.parameters["alpha"] == plain.alpha
@@ -136,7 +136,7 @@ def test_what_was_computed_is_what_is_published(store, cypher):
     model = new_model()
     report = embed(store, PAPERS, model, model=NAMES, links=LINKS, coordinates="hyperboloid")
     graph = store.read_graph(PAPERS)
-    assert np.array_equal(store.read_embedding(graph, names=NAMES), model.embedding_)
+    assert np.array_equal(store.read_embedding(graph, NAMES.model), model.embedding_)
     found = predict_links(model, graph, k=3, score=report.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert set(runs_in_graph(cypher, "PipePaper", NAMES)["plain links"]) == {report.run.run_id}
@@ -244,12 +244,12 @@ def test_predict_reads_coordinates_back_and_reuses_the_score(store, cypher):
     first = embed(store, PAPERS, new_model(), model=NAMES, links=LINKS)
     stages = set()
     report = predict(
-        store, "pipe", links=LinkOptions(k=5, top=20), on_progress=lambda stage, *_: stages.add(stage)
+        store, "pipe", links=LinkOptions(k=5, max_links=20), on_progress=lambda stage, *_: stages.add(stage)
     )
     assert not {stage for stage in stages if "train" in stage}
     graph = store.read_graph(PAPERS)
-    points = store.read_embedding(graph, names=NAMES)
-    found = predict_links(points, graph, k=5, top=20, score=first.score)
+    points = store.read_embedding(graph, NAMES.model)
+    found = predict_links(points, graph, k=5, max_links=20, score=first.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert report.run.parts == ("links",)
     assert report.run.parameters["embedding_run"] == first.run.run_id
@@ -351,7 +351,7 @@ def test_chosen_parameters_are_used_and_recorded(store, cypher):
     assert "choose" in record.stage_seconds
     graph = store.read_graph(PAPERS)
     again = new_model(alpha=model.alpha).fit(graph)
-    assert np.array_equal(store.read_embedding(graph, names=NAMES), again.embedding_)
+    assert np.array_equal(store.read_embedding(graph, NAMES.model), again.embedding_)
 
 
 def test_what_cannot_be_chosen_is_said_and_left_as_given(store, cypher):
@@ -366,9 +366,9 @@ def test_what_cannot_be_chosen_is_said_and_left_as_given(store, cypher):
     assert report.run.status == "complete"
 
 
-def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):
+def test_the_link_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):
     model = new_model()
-    links = LinkOptions(k=3, score="combined")
+    links = LinkOptions(k=3, score="link")
     report = embed(store, PAPERS, model, model=NAMES, links=links)
     graph = store.read_graph(PAPERS)
     found = predict_links(model, graph, k=3, score=report.score)
@@ -380,7 +380,7 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     before = without_run(predicted(cypher))
     again = predict(store, "pipe", links=LinkOptions(k=3))
     assert again.score == report.score
-    assert again.run.parameters["links"]["score"] == "combined"
+    assert again.run.parameters["links"]["score"] == "link"
     assert "probability: train" not in again.run.stage_seconds
     for pair, p in without_run(predicted(cypher)).items():
         assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)

@@ -133,11 +133,11 @@ def test_a_retriever_with_a_constant_index_name_goes_on_over_refreshes(store, cy
             papers.rewire()
         else:
             papers.add(group=turn % 4)
-        store.tracer(look if turn in (0, 4) else None)
+        store.tracer = look if turn in (0, 4) else None
         try:
             report = refresh(store, JOB, mode="full" if turn == times - 1 else "auto")
         finally:
-            store.tracer(None)
+            store.tracer = None
         assert report.outcome == "published"
         points = {key: np.array(values[0]) for key, values in plain_nodes(cypher, NAMES).items()}
         for key in (3, max(points)):

@@ -313,10 +313,10 @@ def test_threads_seed_and_time_are_no_settings():
     assert difference(SETTINGS, settings(n_threads=3, random_state=7, time_limit=9.0)) is None
 
 
-def test_links_are_compared_in_full_and_the_default_score_is_the_combined_one():
+def test_links_are_compared_in_full_and_the_default_score_is_the_link_score():
     known, other = settings(links=LinkOptions(k=3)), settings(links=LinkOptions(k=4))
     assert difference(known, other) == "k was 3 and is 4"
-    assert difference(known, settings(links=LinkOptions(k=3, score="combined"))) is None
+    assert difference(known, settings(links=LinkOptions(k=3, score="link"))) is None
     assert difference(known, settings(links=LinkOptions(k=3, patterns=["A-R->B"]))) is not None
     assert difference(known, SETTINGS) == "links was on and is off"
 
@@ -369,11 +369,11 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
     ("links", "line"),
     [
         (
-            LinkOptions(k=None, top=5000),
+            LinkOptions(k=None, max_links=5000),
             "predict at most 5,000 of each pattern of the graph, by link score",
         ),
         (
-            LinkOptions(k=3, top=20, score="distance", patterns=["A-R->B"]),
+            LinkOptions(k=3, max_links=20, score="distance", patterns=["A-R->B"]),
             "predict 3 per node and at most 20 of A-R->B, by distance",
         ),
         (

@@ -70,11 +70,11 @@ def test_the_recipe_of_the_published_run_is_applied_again(store, cypher):
 
 def test_an_unchanged_graph_is_encoded_to_the_same_bits(store, cypher):
     first = run(store, coordinates="hyperboloid")
-    before = store.read_embedding(store.read_graph(PAPERS), names=NAMES)
+    before = store.read_embedding(store.read_graph(PAPERS), NAMES.model)
     second = run(store, coordinates="hyperboloid")
     assert second.notes == ()
     assert second.run.attribute_recipe == first.run.attribute_recipe
-    assert np.array_equal(store.read_embedding(store.read_graph(PAPERS), names=NAMES), before)
+    assert np.array_equal(store.read_embedding(store.read_graph(PAPERS), NAMES.model), before)
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def easy(**changed):
 @pytest.mark.parametrize("mode", ["auto", "local", "warm", "full"])
 def test_a_model_that_was_never_embedded_is_not_refreshed(store, cypher, papers, mode, dry_run):
     before, sent = snapshot(cypher), []
-    store.tracer(lambda statement, _: sent.append(statement))
+    store.tracer = lambda statement, _: sent.append(statement)
     with pytest.raises(ProjectionError, match=r"'fresh' has no published coordinates .*: run `heat embed`"):
         refresh(store, easy(), mode=mode, dry_run=dry_run)
-    store.tracer(None)
+    store.tracer = None
     assert not any(word in statement for statement in sent for word in ("SET ", "CREATE ", "MERGE "))
     assert snapshot(cypher) == before
 
@@ -102,7 +102,7 @@ def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, paper
     # A new paper of a group lies nearer to its group than to the others.
     now = papers.lists(node["embeddingProperty"])
     for key, group in zip(keys, (1, 2), strict=True):
-        near = store.neighbours(str(key), key="key", model=MODEL, n_neighbors=4).nodes
+        near = store.neighbours(str(key), key="key", model=MODEL, k=4).nodes
         assert sum(each.properties["key"] % 4 == group for each in near) >= 3
     # Links by the law of the first run, and of the new nodes too.
     # Only the new ones were written, and of the others nothing is kept twice.

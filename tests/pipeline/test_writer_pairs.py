@@ -34,9 +34,7 @@ PAIRS = list(combinations_with_replacement(WRITERS, 2))
 @pytest.fixture
 def stores(store, server):
     """Two connections, as two processes have them."""
-    with Neo4jStore.connect(
-        server.uri, auth=(server.user, server.password), database=server.database
-    ) as other:
+    with Neo4jStore.open(server.uri, auth=(server.user, server.password), database=server.database) as other:
         yield store, other
 
 

@@ -75,9 +75,7 @@ def test_what_is_read_is_what_was_published(store, cypher, published):
     assert model.run.run_id == published.run_id
     assert model.notes == ()
     assert model.embedding.shape == (60, 4)
-    np.testing.assert_array_equal(
-        model.embedding, store.read_embedding(model.graph, names=WriteNames("plot"))
-    )
+    np.testing.assert_array_equal(model.embedding, store.read_embedding(model.graph, "plot"))
     groups = published_model.label_groups(model.graph)
     keys = store.read_property(model.graph, "key")
     assert groups == ["PlotOld:PlotPaper" if key % 3 == 0 else "PlotPaper" for key in keys]

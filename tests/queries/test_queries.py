@@ -80,7 +80,7 @@ def test_each_file_is_the_same_query_in_every_version_of_cypher(server, store, t
     text = query.copy({each: known[each] for each in query.names})
     values = chosen(name, values_for(name, toy))
     languages = ("",) if "\nCYPHER 5\n" in text else LANGUAGES[server.series]  # it says its own
-    answers = [store.connection.read(language + text, values, doing="querying") for language in languages]
+    answers = [store.read(language + text, values, doing="querying") for language in languages]
     assert caplog.records == []
     assert answers[0]
     assert all(answer == answers[0] for answer in answers)

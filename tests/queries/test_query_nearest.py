@@ -138,7 +138,7 @@ def crowd(server):
     made = Crowd()
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
     ):
         make_ring(cypher, made.label, CROWD)
         names = WriteNames(model=made.model)

@@ -35,7 +35,7 @@ def session(server):
     auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
         cypher.driver.session(database=server.database, default_access_mode=neo4j.READ_ACCESS) as session,
     ):
         cypher(f"CREATE CONSTRAINT {CONSTRAINT} FOR (n:{LABEL}) REQUIRE n.key IS UNIQUE")

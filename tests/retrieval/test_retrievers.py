@@ -55,7 +55,7 @@ class Parrot(LLMInterface):
 @live
 @pytest.mark.vector_index
 def test_both_give_the_nearest_nodes_and_their_links(toy, graphrag, langchain):
-    by_graphrag, by_langchain = graphrag(n_links=9), langchain(n_links=9, k=4)
+    by_graphrag, by_langchain = graphrag(max_links=9), langchain(max_links=9, k=4)
     for key in ("p9", *HOSTILE):
         found = by_graphrag.search(query_text=key, top_k=4)
         nearest = toy.nearest(key, 4)
@@ -116,7 +116,7 @@ def test_filters_properties_and_other_keys(toy, graphrag, langchain):
     assert keys(graphrag(**filtered).search("p9", top_k=5).items) == expected
     assert keys(langchain(**filtered).invoke("p9")) == expected
     # Only nodes of the bookkeeping have the second.
-    shown = graphrag(key="title", properties=["i", "createdBy"], n_links=0)
+    shown = graphrag(key="title", properties=["i", "createdBy"], max_links=0)
     (item,) = shown.search("About p9", top_k=1).items
     (nearest,) = toy.nearest("p9", 1)
     assert item.metadata["properties"] == {"i": toy.keys.index(nearest)}
@@ -189,7 +189,7 @@ def test_a_chain_of_langchain_takes_the_documents(toy, langchain):
 @pytest.mark.vector_index
 def test_recall_of_a_hundred_questions_is_whole(server, store):
     with published_toy(server, 600) as toy:
-        found = HeatDocumentRetriever(database=store, model=toy.model, k=10, n_links=1)
+        found = HeatDocumentRetriever(database=store, model=toy.model, k=10, max_links=1)
         hits = 0
         for row in np.random.default_rng(1).permutation(len(toy.keys))[:100].tolist():
             expected = set(toy.nearest(toy.keys[row], 10))
@@ -214,10 +214,10 @@ def test_a_library_that_is_not_there_is_told(monkeypatch, library, module, messa
 
 def test_options_that_cannot_be_are_told():
     store = Neo4jStore(None)
-    for options in ({"n_links": -1}, {"k": 0}, {"properties": "title"}, {"labels": "Paper"}):
+    for options in ({"max_links": -1}, {"k": 0}, {"properties": "title"}, {"labels": "Paper"}):
         with pytest.raises(ValidationError, match=next(iter(options))):
             HeatDocumentRetriever(database=store, **options)
     with pytest.raises(TypeError, match="properties must be a list of names, got 'title'"):
         Search(properties="title")
-    with pytest.raises(ValueError, match="n_links must be at least 0"):
-        Search(n_links=-1)
+    with pytest.raises(ValueError, match="max_links must be at least 0"):
+        Search(max_links=-1)

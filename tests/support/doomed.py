@@ -40,8 +40,8 @@ def _doomed(settings: tuple[str, str, str], die_at: Statement | None) -> Iterato
             if met == die_at.turn:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    with Neo4jStore.connect(uri, auth=(user, password)) as store:
-        store.tracer(note)
+    with Neo4jStore.open(uri, auth=(user, password)) as store:
+        store.tracer = note
         yield store
 
 

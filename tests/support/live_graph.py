@@ -51,10 +51,8 @@ def open_store(
 ) -> Iterator[Neo4jStore]:
     """Give a store over a connection of another kind, or with other limits."""
     auth = (server.user, server.password)
-    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store:
-        plain, uri = store.connection, uri or server.uri
-        store.connection = kind.open(uri, auth=auth, database=server.database, limits=limits)
-        plain.close()
+    made: Any = Neo4jStore if kind is Connection else type(kind.__name__, (kind, Neo4jStore), {})
+    with made.open(uri or server.uri, auth=auth, database=server.database, limits=limits) as store:
         yield store
 
 
@@ -72,12 +70,12 @@ def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> It
             acted.append(True)
             act()
 
-    plain = store.connection.limits
-    store.tracer(trace)
-    store.connection.limits = replace(plain, grace_seconds=0.0)
+    plain = store.limits
+    store.tracer = trace
+    store.limits = replace(plain, grace_seconds=0.0)
     yield acted
-    store.connection.limits = plain
-    store.tracer(None)
+    store.limits = plain
+    store.tracer = None
 
 
 def expire_lease(cypher: Cypher, model: str) -> None:

@@ -30,7 +30,7 @@ def predicted_pairs(
     embedding: NDArray[np.float64],
     graph: Graph,
     k: int | None,
-    top: int | None = None,
+    max_links: int | None = None,
     min_degree: int = 0,
     max_degree: int | None = None,
 ) -> list[tuple[float, int, int]]:
@@ -47,11 +47,11 @@ def predicted_pairs(
 
     allowed = sorted((d, u, v) for (u, v), d in all_distances(embedding).items() if suits(u, v))
     if k is None:
-        return allowed[:top]
+        return allowed[:max_links]
     chosen = set()
     for node in range(graph.n_nodes):
         chosen.update([triple for triple in allowed if node in triple[1:]][:k])
-    return sorted(chosen)[:top]
+    return sorted(chosen)[:max_links]
 
 
 def carries(graph: Graph, row: int, label: str) -> bool:

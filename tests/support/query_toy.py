@@ -210,7 +210,7 @@ def toys_on(server, sizes, furthest=4.0) -> Iterator[dict[int, Toy]]:
     auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
     ):
         made = {n: Toy(cypher, store, n, furthest) for n in sizes}
         yield made

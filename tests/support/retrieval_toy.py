@@ -109,7 +109,7 @@ def published_toy(server: Any, n: int) -> Iterator[RetrievalToy]:
     auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
     ):
         toy = RetrievalToy(cypher, store, n)
         yield toy

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
-from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import Reporter, facts, headed, printed_as_json
+from heat_neo4j.cli.output import facts, headed
 from heat_neo4j.cli.report import counted, frequent
 from heat_neo4j.cli.settings import settings_of
+from heat_neo4j.cli.verbs import verb_command
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
@@ -24,34 +21,34 @@ OF_EMBED = ("heat", "choose", "limits", "links", *[s.key for s in settings_of("w
 EXAMPLE = "heat check --label Paper --relationship CITES --weight weight --attribute year"
 
 
-@click.command(cls=HeatCommand, example=EXAMPLE)
-@setting_options("projection", "write.model")
-@setting_options(*OF_EMBED, level="file")
-@database_options
-def check(model: str, **options: Any) -> None:
-    """Show what a projection matches, and list its problems.
-
-    Reads everything that `heat embed` would read with the same options and heat.toml. Writes nothing. The
-    exit code is 4 if `heat embed` would stop.
-    """
-    from heat_neo4j.pipeline.published_model import matching_recipe
-
-    projection = projection_from(options)
+def _given(options: dict[str, Any]) -> dict[str, Any]:
     for make in (heat_from, links_from, names_from):  # heat.toml may hold what `heat embed` refuses
-        make({**options, "model": model})
-    with open_store(options) as store, Reporter() as progress:
-        published = matching_recipe(projection, store.published_run(model))
-        report = store.check(projection, published.entries, on_progress=progress)
-    why = report.recipe_problem or next(iter(published.notes), "")
-    recipe = f"new: {why}" if why else "new" if published.run is None else f"as in run {published.run}"
-    if not printed_as_json({**report.to_dict(), "recipe": recipe}):
-        facts(_lines(report, recipe))
+        make(options)
+    return {"projection": projection_from(options)}
+
+
+def _raise(report: ProjectionReport) -> None:
     if report.problems:
         several = f" at {len(report.problems)} problems, first" if len(report.problems) > 1 else ""
         raise ProjectionError(f"`heat embed` would stop{several}: {report.problems[0]}")
 
 
-def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
+@verb_command(
+    "check",
+    EXAMPLE,
+    setting_options("projection", "write.model"),
+    setting_options(*OF_EMBED, level="file"),
+    database_options,
+    more="The exit code is 4 if `heat embed` would stop.",
+    given=_given,
+    check=_raise,
+)
+def check(report: ProjectionReport, options: dict[str, Any]) -> None:
+    """Print what is there, and what is wrong."""
+    facts(_lines(report))
+
+
+def _lines(report: ProjectionReport) -> Iterator[tuple[str, str]]:
     server = report.server
     yield "Server", f"Neo4j {server.version} {server.edition} at {server.address}"
     yield "Database", server.database
@@ -64,7 +61,7 @@ def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
         yield "", f"without predicted links: {', '.join(report.predicted_types)}"
     yield from headed("Attributes", map(_attribute, report.attributes))
     if report.attributes:
-        yield "Recipe", recipe
+        yield "Recipe", report.recipe
         yield from (("", f"{_name(attribute)}: {attribute['holds']}") for attribute in report.attributes)
     yield from headed("Advice", report.advice)
     yield from headed("Problems", report.problems or ["none: `heat embed` can run"])

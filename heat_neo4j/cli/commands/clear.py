@@ -10,13 +10,14 @@ import click
 from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, name_options, option
+from heat_neo4j.cli.options import database_options, name_options, option, verb_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 if TYPE_CHECKING:
     from heat_neo4j.database.publish.removal import ClearReport
 
 WHAT = "What to remove"
+CHOICES = ("run_id", "model", "everything")
 EXAMPLE = """
 heat clear --model heat --dry-run
 heat clear --model heat --yes
@@ -24,28 +25,24 @@ heat clear --model heat --yes
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@option("--run", "run_id", heading=WHAT, metavar="RUN", help="Clear one run; `heat runs` lists them.")
-@option("--model", "of_model", heading=WHAT, metavar="NAME", help="Clear all runs of a model.")
-@option("--all", "everything", heading=WHAT, is_flag=True, help="Clear all runs of all models.")
+@verb_options("clear", *CHOICES, heading=WHAT)
 @option("--yes", heading=WHAT, is_flag=True, help="Do not ask.")
-@option("--dry-run", heading=WHAT, is_flag=True, help="Only print what would be removed.")
+@verb_options("clear", "dry_run", heading=WHAT)
 @name_options
 @database_options
-def clear(
-    run_id: str | None, of_model: str | None, everything: bool, yes: bool, dry_run: bool, **options: Any
-) -> None:
+def clear(yes: bool, dry_run: bool, **options: Any) -> None:
     """Remove what runs have written, and only that.
 
     Removes coordinates, radii, run ids, predicted links and run nodes. A published run is unpublished
     first. If a local refresh made it, the previous version goes too, because both share nodes; run `heat
     rollback` first to keep that. Your own nodes, relationships and properties stay.
     """
-    if (run_id is not None) + (of_model is not None) + everything != 1:
+    chosen = {name: options[name] for name in CHOICES}
+    if sum(map(bool, chosen.values())) != 1:
         raise click.UsageError("give one of --run, --model and --all")
-    chosen: dict[str, Any] = {"run_id": run_id, "model": of_model, "everything": everything}
     with open_store(options) as store:
-        if of_model is not None:
-            store.bookkeeping().check_model(of_model)
+        if chosen["model"]:
+            store.bookkeeping().check_model(chosen["model"])
         report = store.clear(**chosen, dry_run=True)
         if not dry_run and (report.runs or report.models):
             if not yes:

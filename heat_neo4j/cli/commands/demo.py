@@ -93,7 +93,7 @@ def _server(
     local = LocalServer(version or DEFAULT_SERIES, name=SERVER, on_progress=progress)
     status = local.start()
     uri, user, password = local.connection()
-    with Neo4jStore.connect(uri, auth=(user, password)) as store:
+    with Neo4jStore.open(uri, auth=(user, password)) as store:
         yield store, status
 
 
@@ -103,14 +103,14 @@ def _run(
     """Load, embed, ask and draw; print what comes of it as it comes, but for ``--json``."""
     from heat_neo4j._utils.progress import prefixed
     from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, draw_modules, load_modules
-    from heat_neo4j.embedding.estimator import Embedder
+    from heat_neo4j.heat import HEAT
     from heat_neo4j.pipeline.embed import embed
     from heat_neo4j.pipeline.job import LinkOptions
 
     load_modules(store, imports, on_progress=progress)
     links = LinkOptions(k=10, min_degree=FEW, max_degree=HUB)
     # A batch of so small a graph is one walk: there is nothing for threads to share.
-    model = Embedder(random_state=SEED, n_threads=1)
+    model = HEAT(random_state=SEED, n_threads=1)
     report = embed(store, PROJECTION, model, model=WRITE_NAMES, links=links, on_progress=progress)
     if not as_json():
         _show_run(store, imports, report)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from heat_neo4j._utils.display import format_bytes, plural
 from heat_neo4j._utils.memory import free_memory
 from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
-from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import Reporter, facts, format_seconds, printed_as_json, verbosity
+from heat_neo4j.cli.output import facts, format_seconds, verbosity
+from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
     from heat_neo4j.pipeline.estimate import Estimate
@@ -23,29 +19,21 @@ if TYPE_CHECKING:
 EXAMPLE = "heat estimate --label Paper --relationship CITES --attribute words --n-components 50"
 
 
-@click.command(cls=HeatCommand, example=EXAMPLE)
-@setting_options("projection", "heat", "links", "write.model")
-@database_options
-def estimate(links: bool, model: str, **options: Any) -> None:
-    """Estimate what a run needs: memory, time, bytes written.
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    links = links_from(options) if options["links"] else None
+    return {"projection": projection_from(options), "estimator": heat_from(options), "links": links}
 
-    Takes the options of `heat embed`. It reads only counts, and a sample of a thousand nodes for the
-    width of the attributes. Memory is the peak of this process. Time assumes a server on the same
-    machine; how fast this one is, a training of a made graph measures. If a version of --model is published
-    already, keeping it for a rollback is included.
-    """
-    from heat_neo4j.pipeline.estimate import estimate as estimate_run
-    from heat_neo4j.pipeline.memory import run_size
 
-    projection, estimator = projection_from(options), heat_from(options)
-    link_options = links_from(options) if links else None
-    with open_store(options) as store:
-        size = run_size(store, projection, estimator, link_options, model)
-    with Reporter() as progress:
-        needed = estimate_run(size, progress)
-    scratch = None if size.scratch is None else str(size.scratch)
-    if not printed_as_json({"size": {**asdict(size), "scratch": scratch}, **needed.to_dict()}):
-        facts(_lines(size, needed))
+@verb_command(
+    "estimate",
+    EXAMPLE,
+    setting_options("projection", "heat", "links", "write.model"),
+    database_options,
+    given=_given,
+)
+def estimate(needed: Estimate, options: dict[str, Any]) -> None:
+    """Print what a run needs."""
+    facts(_lines(needed.size, needed))
 
 
 def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:

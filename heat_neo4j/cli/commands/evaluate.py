@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,24 +16,24 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import (
-    FILE,
-    FILE_IN,
     Decorator,
     checked_picture,
     database_options,
     header_option,
     option,
+    parameter_options,
     setting_options,
     stack,
+    verb_options,
 )
 from heat_neo4j.cli.output import Reporter, as_json, print_line
-from heat_neo4j.cli.values import Count, Number
+from heat_neo4j.cli.signatures import FILE, FILE_IN, source_of, verb
+from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j._utils.progress import Progress
     from heat_neo4j.graph import Graph
-    from heat_neo4j.linkpred.splits import Split
 
 NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """
@@ -49,7 +49,6 @@ heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-basel
 
 HEADING = "Evaluation"
 FILES = "Graph from files"
-SHARE = Number(0, 1, min_open=True, max_open=True)
 
 
 options_of_all: Decorator[Any] = stack(
@@ -59,28 +58,12 @@ options_of_all: Decorator[Any] = stack(
            help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'."),
     option("--edges", heading=FILES, type=FILE_IN,
            help="Edge list as for `heat load`, instead of a database."),
-    option("--attribute-file", heading=FILES, level="more", type=FILE_IN,
-           help="With --edges: the nodes' numbers."),
+    parameter_options(
+        source_of("inputs.files", "read_graph_files"), "attribute_file", heading=FILES, more="attribute_file"
+    ),
     header_option,
     setting_options("projection"),
     database_options,
-)  # fmt: skip
-split_options: Decorator[Any] = stack(
-    option("--share", level="more", heading=HEADING, type=SHARE, metavar="X", default=0.15,
-           help="Share of the edges to hold out."),
-    option("--split", heading=HEADING, type=click.Choice(("random", "connected", "time")), default="random",
-           help="Edges to hold out: any, such that each node keeps one, or the latest, by the property "
-                "that --time names (or a column time in --edges)."),
-)  # fmt: skip
-combined_option: Decorator[Any] = stack(
-    option("--combined/--no-combined", level="more", heading=HEADING, default=True,
-           help="Show the link score, too; one more training a seed."),
-)  # fmt: skip
-baselines_option: Decorator[Any] = stack(
-    option("--baselines/--no-baselines", heading=HEADING, default=True,
-           help="Compare with simpler methods on the same data."),
-    option("--gensim", level="more", heading=HEADING, is_flag=True,
-           help="Add gensim's Poincaré embedding, which takes longer than all others together."),
 )  # fmt: skip
 
 
@@ -96,22 +79,12 @@ def evaluate() -> None:
 
 @evaluate.command(cls=HeatCommand, example=LINKS_EXAMPLE)
 @setting_options("links.patterns")
-@split_options
-@combined_option
+@verb_options("evaluate_links", "share", "split", "score", heading=HEADING, more="share score")
 @setting_options("choose")
-@baselines_option
+@verb_options("evaluate_links", "baselines", "gensim", heading=HEADING, more="gensim")
 @setting_options("heat")
 @options_of_all
-def links(
-    patterns: tuple[str, ...],
-    share: float,
-    split: Split,
-    combined: bool,
-    baselines: bool,
-    gensim: bool,
-    picture: Path | None,
-    **options: Any,
-) -> None:
+def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None:
     """Hold out relationships and measure how high each method ranks them.
 
     A table for each pattern, such as User-RATED->Movie, or one for undirected edges from --edges. A held-out
@@ -128,23 +101,17 @@ def links(
     given = click.get_current_context().get_parameter_source("patterns")
     if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"--predict: {NO_TYPES}")
+    known = verb("evaluate_links").parameters
+    arguments = {name: options[name] for name in known if name in options}
     with _working() as progress, _opened(options, progress) as graph:
         from heat_neo4j.evaluation import evaluate_links
-        from heat_neo4j.evaluation.methods import link_methods
 
-        evaluation = evaluate_links(
-            graph,
-            model,
-            () if graph.relationships is None else patterns,
-            share=share,
-            split=_checked(split, graph),
-            seeds=_seeds(options),
-            methods=link_methods(model.n_components, progress, gensim=gensim) if baselines else {},
-            combined=combined,
-            choose=chosen_from(options),
-            choose_seconds=options["choose_seconds"],
-            on_progress=progress,
-        )
+        if options["split"] == "time" and graph.edge_times is None:
+            ways = "name the relationship property with --time, or give --edges a column named time"
+            raise ProjectionError(f"--split time needs times: {ways}")
+        arguments |= {"seeds": _seeds(options), "choose": chosen_from(options), "on_progress": progress}
+        wanted = () if graph.relationships is None else patterns
+        evaluation = evaluate_links(graph, model, wanted, **arguments)
     show(evaluation, picture)
 
 
@@ -182,18 +149,10 @@ def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(range(first, first + options["seeds"]))
 
 
-def _checked(split: Split, graph: Graph) -> Split:
-    """Return the split; a ProjectionError if it needs times that the graph lacks."""
-    if split == "time" and graph.edge_times is None:
-        ways = "name the relationship property with --time, or give --edges a column named time"
-        raise ProjectionError(f"--split time needs times: {ways}")
-    return split
-
-
 @contextmanager
 def _working() -> Iterator[Reporter]:
     """Report progress; a graph that cannot be evaluated is the graph's fault, not ours."""
-    from heat_neo4j.embedding.estimator import NothingToLearnError
+    from heat_neo4j.embedding.fitting import NothingToLearnError
     from heat_neo4j.evaluation import EvaluationError
     from heat_neo4j.linkpred.tuning import TuningError
 

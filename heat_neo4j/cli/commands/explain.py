@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from heat_neo4j._utils.display import plural
-from heat_neo4j.cli.arguments import made
-from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, stack
-from heat_neo4j.cli.output import (
-    Reporter,
-    facts,
-    format_probability,
-    headed,
-    print_line,
-    printed_as_json,
-    table,
-)
+from heat_neo4j.cli.options import filter_options, model_options, verb_options
+from heat_neo4j.cli.output import facts, format_probability, headed, print_line, table
+from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
     from heat_neo4j.linkpred.explanation import Way
@@ -31,41 +19,18 @@ heat explain u5 m7
 heat explain Ann Alien --predict 'Person-ACTED_IN->Movie' --label Person --target-label Movie
 """
 
-WHICH = "Which link"
 _SMALL = 0.01  # log odds; what adds less is put together
-which_options: Decorator[Any] = stack(
-    option("--predict", "pattern", heading=WHICH, metavar="PATTERN",
-           help="Its pattern, such as 'User-RATED->Movie'.  [default: the one that the labels allow]"),
-    option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
-           help="The nodes have this label; repeat for more.  [default: those of the run]"),
-    option("--target-label", "target_labels", heading=WHICH, multiple=True, metavar="LABEL",
-           help="TARGET has this label, and --label is for SOURCE."),
-)  # fmt: skip
 
 
-@click.command(cls=HeatCommand, example=EXAMPLE)
-@click.argument("source", metavar="SOURCE")
-@click.argument("target", metavar="TARGET")
-@which_options
-@filter_options
-@model_options
-def explain(source: str, target: str, pattern: str | None, **options: Any) -> None:
-    """Explain why one node would be linked to another.
-
-    Shows what each feature adds to the log odds of the link, and what the two nodes share. SOURCE and TARGET
-    are values of their keys, or element ids, as for `heat neighbours`.
-    """
-    from heat_neo4j.patterns import check_pattern
-    from heat_neo4j.pipeline import link_questions
-
-    pattern = None if pattern is None else made(check_pattern, spec=pattern)
-    labels = {name: list(options[name]) or None for name in ("labels", "target_labels")}
-    with open_store(options) as store, Reporter() as progress:
-        found = link_questions.explain(
-            store, source, target, pattern=pattern, model=options["model"], **labels, on_progress=progress
-        )
-    if printed_as_json(found.to_dict()):
-        return
+@verb_command(
+    "explain",
+    EXAMPLE,
+    verb_options("explain", "pattern", "labels", "target_labels", heading="Which link"),
+    filter_options,
+    model_options,
+)
+def explain(found: Explanation, options: dict[str, Any]) -> None:
+    """Print what adds to the log odds, and what the two nodes share."""
     facts(_summary(found))
     _print_contributions(found)
     facts(_shared(found))

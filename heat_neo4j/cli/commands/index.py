@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
+from heat_neo4j.cli.group import HeatSubgroup
 from heat_neo4j.cli.options import model_options, name_options
-from heat_neo4j.cli.output import Reporter, print_line, printed_as_json, table
+from heat_neo4j.cli.output import print_line, table
+from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
     from heat_neo4j.database.publish.published_index import IndexStatus
@@ -26,37 +26,35 @@ def index() -> None:
     """
 
 
-@index.command(cls=HeatCommand, example="heat index create")
-@name_options
-@model_options
-def create(model: str, **options: Any) -> None:
-    """Create the index if it is missing or wrong."""
-    with open_store(options) as store, Reporter() as progress:
-        _show(store.create_index(model, on_progress=progress))
+@verb_command("create_index", "heat index create", name_options, model_options, group=index, called="create")
+def create(status: IndexStatus, options: dict[str, Any]) -> None:
+    """Print what there is now."""
+    _show(status)
 
 
-@index.command(cls=HeatCommand, example="heat index status --json")
-@model_options
-def status(model: str, **options: Any) -> None:
-    """Show the index and its problems."""
-    with open_store(options) as store:
-        _show(store.index_status(model))
+@verb_command("index_status", "heat index status --json", model_options, group=index, called="status")
+def status(status: IndexStatus, options: dict[str, Any]) -> None:
+    """Print what there is."""
+    _show(status)
 
 
-@index.command(cls=HeatCommand, example="heat index drop --model heat")
-@name_options
-@model_options
-def drop(model: str, **options: Any) -> None:
-    """Drop the index; coordinates stay."""
-    with open_store(options) as store:
-        dropped = store.drop_index(model)
-    if not printed_as_json({"model": model, "dropped": list(dropped)}):
-        print_line(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
+@verb_command(
+    "drop_index",
+    "heat index drop --model heat",
+    name_options,
+    model_options,
+    group=index,
+    called="drop",
+    document=lambda dropped, options: {"model": options["model"], "dropped": list(dropped)},
+)
+def drop(dropped: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Print what went."""
+    print_line(
+        f"dropped {', '.join(dropped)}" if dropped else f"model {options['model']!r} has no vector index"
+    )
 
 
 def _show(index_status: IndexStatus) -> None:
-    if printed_as_json(index_status.to_dict()):
-        return
     rows = []
     for each in index_status.indexes:
         state, percent = each.state.lower(), f"{each.percent:.0f} %"

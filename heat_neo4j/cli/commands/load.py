@@ -14,9 +14,10 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import FILE_IN, Decorator, database_options, header_option, option
+from heat_neo4j.cli.options import database_options, header_option, parameter_options, verb_options
 from heat_neo4j.cli.output import Reporter, facts, headed, printed_as_json
 from heat_neo4j.cli.report import Counted, counted
+from heat_neo4j.cli.signatures import FILE_IN, source_of
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
@@ -44,43 +45,19 @@ heat load cora_ml/edgelist.tsv.gz --attribute-file cora_ml/feats.csv.gz \\
 """
 
 
-def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
-    return option(flag, default=default, metavar="NAME", help=text)
+FILES = source_of("inputs.files", "read_graph_files")
+NAMES = source_of("database.write.loader", "LoadNames")
+FIELDS = ("label", "target_label", "relationship", "key", "weight")
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("edges", type=FILE_IN)
-@option("--attribute-file", type=FILE_IN, help="Numbers for each node: node, then one column for each.")
-@option("--class-file", type=FILE_IN, help="Classes: node and class; or node, then a 0/1 column for each.")
-@option(
-    "--as-columns", is_flag=True,
-    help="Make each attribute column a property, dates and text too, instead of one list 'features'.",
-)  # fmt: skip
-@option(
-    "--text-ids", is_flag=True,
-    help="Read ids as text even if all are whole numbers.",
-)  # fmt: skip
+@parameter_options(FILES, "attribute_file", "class_file", "as_columns", "text_ids")
 @header_option
-@_name_option("--label", "Node", "Label of the nodes.")
-@option(
-    "--target-label", metavar="NAME",
-    help="Label of the target nodes, if it differs.",
-)  # fmt: skip
-@_name_option("--relationship", "LINK", "Type of the relationships.")
-@_name_option("--key", "id", "Node property for the names in the files; gets a uniqueness constraint.")
-@_name_option("--weight", "weight", "Relationship property for the weight; 1 if the file has none.")
-@option("--overwrite", is_flag=True, help="Replace existing values of nodes and relationships.")
+@parameter_options(NAMES, *FIELDS, metavar="NAME")
+@verb_options("load_graph", "overwrite")
 @database_options
-def load(
-    edges: Path,
-    attribute_file: Path | None,
-    class_file: Path | None,
-    as_columns: bool,
-    text_ids: bool,
-    header: bool | None,
-    overwrite: bool,
-    **options: Any,
-) -> None:
+def load(edges: Path, overwrite: bool, **options: Any) -> None:
     """Load an edge list with attributes and labels into Neo4j.
 
     EDGES has a line for each relationship: a source, a target and, optionally, a weight. The first line may
@@ -91,14 +68,13 @@ def load(
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.inputs.files import read_graph_files
 
-    fields = {field: options[field] for field in ("label", "target_label", "relationship", "key", "weight")}
+    fields = {field: options[field] for field in FIELDS}
     names = made(LoadNames, **fields)
     label, _, name = names.key.partition("=")
     if label in names.labels:
         raise click.UsageError(f"nodes of all labels have one key here: --key {name}")
-    graph = read_graph_files(
-        edges, attribute_file, class_file, as_columns=as_columns, header=header, text_ids=text_ids
-    )
+    read = {name: options[name] for name in FILES.parameters if name in options}
+    graph = read_graph_files(edges, **read)
     _check_one_type(graph, edges, names.relationship)
     with open_store(options) as store, Reporter() as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, model_options, option, stack
-from heat_neo4j.cli.output import print_line, printed_as_json, table
-from heat_neo4j.cli.values import Count
+from heat_neo4j.cli.options import model_options, verb_options
+from heat_neo4j.cli.output import print_line, table
+from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
     from heat_neo4j.database.index.nearest import Neighbours
@@ -21,43 +16,21 @@ heat neighbours p1 --k 5
 heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year > 2000'
 """
 
-WHICH = "Which nodes"
-which_options: Decorator[Any] = stack(
-    option("-k", "--k", "n_neighbors", heading=WHICH, type=Count(min=1), metavar="N", default=10,
-           help="How many."),
-    option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
-           help="NODE has this label; repeat for more.  [default: those of the run]"),
-    option("--property", "key", heading=WHICH, metavar="PROPERTY",
-           help="NODE is the value of this property.  [default: the key of the run, or of its label there]"),
-    option("--node-filter", heading=WHICH, metavar="CYPHER",
-           help="Keep neighbours n for which this holds, such as 'n.year > 2000'."),
-    option("--show", heading=WHICH, multiple=True, metavar="PROPERTY",
-           help="Property to show beside the names; repeat for more."),
-    option("--exact", heading=WHICH, is_flag=True, help="Look at every node instead of the index."),
+
+@verb_command(
+    "neighbours",
+    EXAMPLE,
+    verb_options(
+        "neighbours", "k", "labels", "key", "node_filter", "show", "exact",
+        heading="Which nodes", flags={"key": "--property"},
+    ),
+    model_options,
 )  # fmt: skip
-
-
-@click.command(cls=HeatCommand, example=EXAMPLE)
-@click.argument("node", metavar="NODE")
-@which_options
-@model_options
-def neighbours(node: str, labels: Sequence[str], show: Sequence[str], **options: Any) -> None:
-    """List the nodes nearest to one.
-
-    Nearest by hyperbolic distance. NODE is the value of the node's key, or its element id; if each label
-    has a key of its own, --label selects one. The index is searched until the answer is certified;
-    --exact looks at every node instead.
-    """
-    fields = {name: options[name] for name in ("n_neighbors", "model", "key", "node_filter", "exact")}
-    with open_store(options) as store:
-        nearest = store.neighbours(node, labels=list(labels) or None, show=list(show) or None, **fields)
-    if not printed_as_json(nearest.to_dict()):
-        _print(nearest, list(dict.fromkeys(show)))
-
-
-def _print(nearest: Neighbours, shown: Sequence[str]) -> None:
+def neighbours(nearest: Neighbours, options: dict[str, Any]) -> None:
+    """Print the nodes."""
     from heat_neo4j._utils.display import display_text
 
+    shown = list(dict.fromkeys(options["show"]))
     if not nearest.nodes:
         print_line("no node fits", err=True)
         return

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, job_options, log_options, option
+from heat_neo4j.cli.options import database_options, job_options, log_options, verb_options
 from heat_neo4j.cli.output import Log, Reporter, facts, log_of_machines, printed_as_json
 from heat_neo4j.cli.report import log_run, plan_lines, show_run
 from heat_neo4j.errors import QualityRejected
@@ -24,9 +24,7 @@ heat refresh --config /etc/heat.toml --json
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@option("--mode", heading="Refreshing", type=click.Choice(("auto", "local", "warm", "full")), default="auto",
-        help="What to do; auto decides by what has changed.")  # fmt: skip
-@option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and print the plan.")
+@verb_options("refresh", "mode", "dry_run", heading="Refreshing")
 @job_options
 @database_options
 @log_options

@@ -11,9 +11,9 @@ from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import Decorator, option, output_options
 from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json, table
 from heat_neo4j.cli.values import PORT
+from heat_neo4j.errors.redaction import server_address
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
-from heat_neo4j.redaction import server_address
 
 MALFORMED = "a malformed address"
 OUTCOMES = {

@@ -1,4 +1,4 @@
 """Vector indexes over coordinates, and nearest nodes by them.
 
-It may import: `database.write` and the modules of `database` but `store`.
+It may import: `database.write`, `database.read` and the modules of `database` but `store`.
 """

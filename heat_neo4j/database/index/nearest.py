@@ -23,6 +23,7 @@ from heat_neo4j.database.published_nodes import (
     links_part,
     read_scope,
 )
+from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
@@ -90,7 +91,7 @@ class Neighbours(Result):
 def find_neighbours(
     connection: Connection,
     node: str,
-    n_neighbors: int = 10,
+    k: int = 10,
     *,
     model: str = "heat",
     labels: Sequence[str] | None = None,
@@ -101,22 +102,71 @@ def find_neighbours(
     fetch: int | None = None,
     exact: bool = False,
     among: Among = "all",
-    n_links: int = 0,
+    max_links: int = 0,
 ) -> Neighbours:
-    """Return the nodes nearest to one; see `Database.neighbours`.
+    """Return the nodes nearest to one by hyperbolic distance.
 
-    It asks twice: what is published, which says by what the node is found, and for all the rest.
+    The vector index is asked for twice as many candidates, and again, until it was asked beyond the
+    border of the ball that holds the answer. A nearer node can then be missing only where the index, an
+    approximate one, overlooks it (docs/how-to/similar.md has figures); with `exact` none can. Of a model
+    without an index every node is looked at.
+
+    Parameters
+    ----------
+    node : str
+        Value of the node's key, or its element id.
+    k : int, at least 1, default 10
+        How many.
+    model : str
+        Name of the published model.
+    labels : sequence of str, default: those of the run
+        Label that the node has; needed where each label has a key of its own.
+    key : str or mapping of str to str, default: the key of the run
+        Property that holds the node's key, or that of nodes with a label.
+    node_filter : str, optional
+        Keep neighbours n for which this holds, such as 'n.year > 2000'. The Cypher is sent as it is, in a
+        transaction that cannot write.
+    filter_parameters : mapping of str to value, optional
+        Values of the ``$parameters`` in it. Names that start with ``heat_`` are reserved.
+    show : sequence of str, optional
+        Property to show beside the names. Without any, the keys are returned, if there are some.
+    fetch : int, optional
+        How many candidates the index gives around the node at first, 1 or more; 60, or twice
+        `k`, if not given.
+    exact : bool
+        Look at every node, and do not use the index.
+    among : {"all", "more_general", "more_specific"}
+        Look among all nodes, or only among those that are nearer to the centre than the node, or farther
+        from it.
+    max_links : int
+        Most predicted links of each neighbour to return with it, 0 or more: the likeliest of those that
+        are written.
+
+    Returns
+    -------
+    Neighbours
+        Nearest first.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, there is no such `among`, or a name in `filter_parameters` is
+        reserved.
+    ProjectionError
+        If the model is not published, the node is not there, not the only one of that value or without
+        coordinates, there is no such property to show, or the server refuses the filter.
     """
-    check_integer("n_neighbors", n_neighbors, minimum=1)
-    check_integer("n_links", n_links, minimum=0)
+    # It asks twice: what is published, which says by what the node is found, and for all the rest.
+    check_integer("k", k, minimum=1)
+    check_integer("max_links", max_links, minimum=0)
     if among not in _SIDES:
         raise ValueError(f"among must be one of {', '.join(_SIDES)}, got {among!r}")
-    fetch = max(FETCH, 2 * n_neighbors) if fetch is None else check_integer("fetch", fetch, minimum=1)
+    fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
     fixed = {
         **(filter_parameters or {}),
         "heat_model": model,
-        "heat_k": n_neighbors,
+        "heat_k": k,
         "heat_side": _SIDES[among],
     }
 
@@ -126,14 +176,14 @@ def find_neighbours(
         wanted = nodes.keys.properties if show is None else tuple(show)
         read = tuple(dict.fromkeys((*wanted, *nodes.keys.properties)))
         lookup = Lookup.of(nodes, node, labels)
-        links, values = links_part(scope, nodes, n_links)
+        links, values = links_part(scope, nodes, max_links)
         parts = {"or_by_key": lookup.part, "node_filter": Fragment(node_filter or "true"), "links": links}
         values = {**fixed, **values, "heat_ids": lookup.ids, "heat_values": lookup.values, "heat_show": read}
         first = fetch if scope.indexed and not exact else None
         row, used = _search(connection, parts, values, first, scope.labels)
         if row is None:
             return None, None
-        found = tuple(_neighbour(each, nodes, wanted, read, n_links) for each in row["nodes"])
+        found = tuple(_neighbour(each, nodes, wanted, read, max_links) for each in row["nodes"])
         return row["version"], Neighbours(row["id"], model, found, certified=True, fetch=used)
 
     scope = read_scope(connection, model)
@@ -149,6 +199,7 @@ def find_neighbours(
             if scope.version != asked.version:
                 continue  # what was asked before may be of both
         if answer is not None:
+            _require_shown(connection, answer, show or ())
             return answer
         if failure is None:
             raise _no_coordinates(connection, scope.nodes.by(key), node, labels, model)
@@ -157,6 +208,13 @@ def find_neighbours(
         gone = f"an index of model {model!r} is gone: `heat index create` makes it anew"
         raise ProjectionError(gone) from failure
     raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
+
+
+def _require_shown(connection: Connection, found: Neighbours, show: Sequence[str]) -> None:
+    """Raise a ProjectionError if no node of the labels found has a property that is to be shown."""
+    empty = [name for name in show if all(each.properties[name] is None for each in found.nodes)]
+    if found.nodes and empty:
+        require_names(connection, sorted({label for each in found.nodes for label in each.labels}), empty)
 
 
 def _search(
@@ -185,7 +243,7 @@ def _search(
 
 
 def _neighbour(
-    row: Mapping[str, Any], nodes: NodesByKey, wanted: Sequence[str], read: Sequence[str], n_links: int
+    row: Mapping[str, Any], nodes: NodesByKey, wanted: Sequence[str], read: Sequence[str], max_links: int
 ) -> Neighbour:
     if row["distance"] is None or row["radius"] is None:
         raise ProjectionError(f"node {row['id']!r} has no radius where the published version names it")
@@ -197,7 +255,7 @@ def _neighbour(
         row["distance"],
         row["radius"],
         {name: values[name] for name in wanted},
-        links_of_rows(nodes, row["links"]) if n_links else None,
+        links_of_rows(nodes, row["links"]) if max_links else None,
         nodes.keys.value_of(labels, values),
     )
 

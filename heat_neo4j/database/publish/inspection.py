@@ -54,7 +54,15 @@ class ServerReport:
 
 
 def inspect_server(connection: Connection) -> ServerReport:
-    """Return what the server offers the user; every statement reads, none asks the user's own graph."""
+    """Return what the server offers the user, what is published there, and what is wrong.
+
+    Nothing is written, and nothing of the user's own graph is read.
+
+    Returns
+    -------
+    ServerReport
+        With one line per problem; none if the server is fit for use.
+    """
     server = connection.server
     if _number(server.version) < _number(OLDEST):
         problem = f"Neo4j {server.version} is older than {OLDEST}, the oldest that heat works on: update it"

@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j.database.connection import Connection, Withdrawn
 from heat_neo4j.database.index.vector_indexes import (
     NO_INDEX,
@@ -34,7 +34,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.reach import EVERYWHERE, Reach
 from heat_neo4j.database.read.rights import sees_all_transactions
-from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping, read_version
 from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.versions import (
@@ -427,7 +427,7 @@ def _transactions(connection: Connection) -> set[str]:
 
 @contextmanager
 def write_lease(
-    connection: Connection, model: str, seconds: float = LEASE_SECONDS, *, damaged_too: bool = False
+    connection: Connection, model: str = "heat", seconds: float = LEASE_SECONDS, *, damaged_too: bool = False
 ) -> Iterator[Lease]:
     """Hold the lease of a model; finish or undo first what a publication before left half done.
 
@@ -464,18 +464,62 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
         _log.warning("what run %s staged cannot be removed: %s", lease.staging, error)
 
 
-def version_before(version: Version, model: str) -> Version:
+def _version_before(version: Version, model: str) -> Version:
     """Return what a rollback from the published version publishes; a ProjectionError if nothing is kept."""
     if any(runs_of(before := previous_of(version))):
         return before
     raise ProjectionError(f"model {model!r} has no version before the published one in this database")
 
 
-def rollback(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
-    """Publish the version before the published one again; see `Database.rollback`."""
+def rollback(
+    connection: Connection,
+    model: str = "heat",
+    *,
+    dry_run: bool = False,
+    on_progress: Progress | bool = False,
+) -> tuple[str | None, str | None]:
+    """Publish the previous version again.
+
+    Readers see all of one version or all of the other, with coordinates, vector index and predicted
+    links. The replaced version is kept until the next run, so a second rollback undoes the first. It
+    takes as long as to write a version.
+
+    Parameters
+    ----------
+    model : str
+        Which model.
+    dry_run : bool
+        Publish nothing.
+    on_progress : callable or bool
+        Called with the stages "index new version", "settle" and "build index".
+
+    Returns
+    -------
+    tuple of str or None
+        The runs whose coordinates and whose links are published now, or would be.
+
+    Raises
+    ------
+    ProjectionError
+        If there is no such model, or no version before is kept.
+    WriteRefused
+        If the user may not write.
+    LeaseHeld
+        If another process writes versions of the model.
+    ConnectionFailed, WriteFailed
+        If the server is lost or refuses.
+    """
+    read_bookkeeping(connection, history=True).check_model(model)
+    if dry_run:
+        return runs_of(_version_before(read_version(connection, model), model))
+    with write_lease(connection, model) as lease:
+        return _roll_back(lease, as_progress(on_progress))
+
+
+def _roll_back(lease: Lease, on_progress: Progress) -> tuple[str | None, str | None]:
     book = read_bookkeeping(lease.connection)
     version = book.published(lease.model)
-    target = version_before(version, lease.model)
+    target = _version_before(version, lease.model)
     names = lease.connection.trust.require_names(book.names(lease.model))
     coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j._utils.frames import Result
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import (
     NO_INDEX,
@@ -43,8 +43,14 @@ class IndexStatus(Result):
         return {**vars(self), "indexes": indexes, "problems": list(self.problems)}
 
 
-def index_status(connection: Connection, model: str) -> IndexStatus:
-    """Return what there is of the model's index; see `Database.index_status`."""
+def index_status(connection: Connection, model: str = "heat") -> IndexStatus:
+    """Show the index and its problems.
+
+    Raises
+    ------
+    ProjectionError
+        If it has no published coordinates.
+    """
     book, record = _published(connection, model)
     version = book.published(model)
     # While a version is published, readers are sent to indexes over its staged coordinates, too.
@@ -68,8 +74,23 @@ def index_status(connection: Connection, model: str) -> IndexStatus:
     return IndexStatus(model, record.run_id, plan.dimension, indexes, tuple(problems))
 
 
-def create_index(connection: Connection, model: str, on_progress: Progress = no_progress) -> IndexStatus:
-    """Make the model's index, unless it is there and as it must be; see `Database.create_index`."""
+def create_index(
+    connection: Connection, model: str = "heat", *, on_progress: Progress | bool = False
+) -> IndexStatus:
+    """Create the index if it is missing or wrong.
+
+    Returns
+    -------
+    IndexStatus
+        What there is then.
+
+    Raises
+    ------
+    ProjectionError
+        If the model has no published coordinates.
+    WriteRefused
+        If a node has no label, an index of others is in the way, or the user may not.
+    """
     status = index_status(connection, model)
     if not status.problems:
         return status
@@ -80,14 +101,16 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
         reach = Reach(connection, names, labels_of(version))
         reach.extend(version)
         cover = read_cover(connection, plan, reach.nodes)
-        indexes = build_indexes(connection, plan, cover, check_lease=lease.check, on_progress=on_progress)
+        indexes = build_indexes(
+            connection, plan, cover, check_lease=lease.check, on_progress=as_progress(on_progress)
+        )
         core = read_core(connection, version, reach.nodes)
         switch_version(lease, at_rest(version, {"indexes": indexes, "core": core}), doing="indexing")
     return index_status(connection, model)
 
 
-def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
-    """Take the model's index away; see `Database.drop_index`."""
+def drop_index(connection: Connection, model: str = "heat") -> tuple[str, ...]:
+    """Drop the index; coordinates stay. Return the names of those dropped."""
     _published(connection, model)
     with write_lease(connection, model) as lease:
         book, _ = _published(connection, model)

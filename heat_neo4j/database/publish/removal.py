@@ -5,16 +5,18 @@ Coordinates are looked for on every node: whatever labels a node has lost, nothi
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from heat_neo4j._utils.frames import Result
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import drop_indexes, own_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
-from heat_neo4j.database.publish.publication import await_readers, finish, switch_version
+from heat_neo4j.database.publish.publication import await_readers, finish, switch_version, write_lease
 from heat_neo4j.database.publish.reach import EVERYWHERE
 from heat_neo4j.database.runs import DAMAGED, Bookkeeping, RunRecord, nodes_with, read_bookkeeping
 from heat_neo4j.database.server_errors import violates_constraint
@@ -48,9 +50,39 @@ def clear(
     model: str | None = None,
     everything: bool = False,
     dry_run: bool = False,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> ClearReport:
-    """Remove what one run, one model or all of our runs wrote; see `Database.clear`."""
+    """Remove what runs have written, and only that.
+
+    Removes coordinates, radii, run ids, predicted links and run nodes, and a model's node with its last
+    run. A published run is unpublished first. If a local refresh made it, the previous version goes too,
+    because both share nodes; roll back first to keep that. Your own nodes, relationships and properties
+    stay.
+
+    Parameters
+    ----------
+    run_id : str, optional
+        Clear one run; `heat runs` lists them.
+    model : str, optional
+        Clear all runs of a model. Of one that is not there nothing goes.
+    everything : bool
+        Clear all runs of all models.
+    dry_run : bool
+        Only print what would be removed.
+
+    Returns
+    -------
+    ClearReport
+        What went, or would go.
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `run_id`, `model` and `everything` is given.
+    WriteRefused
+        If there is no such run, or the user may not write.
+    """
+    on_progress = as_progress(on_progress)
     if (run_id is not None) + (model is not None) + bool(everything) != 1:
         raise ValueError("clear needs exactly one of run_id, model and everything=True")
     book = read_bookkeeping(connection, history=True)
@@ -175,15 +207,59 @@ def _parts_of(version: Version) -> set[tuple[int, str | None]]:
     return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
 
 
-def count_needless(book: Bookkeeping, model: str, records: int, previous: bool) -> int:
+def _count_needless(book: Bookkeeping, model: str, records: int, previous: bool) -> int:
     """Return how many run nodes `prune` deletes: those with nothing else in the graph, but for `records`."""
     kept = {*runs_of(version := book.published(model)), version.get("space")}
     idle = [run for run in book.runs_of(model) if run.status in ("superseded", "rejected")]
     return max(sum(not run.stored or (previous and run.run_id not in kept) for run in idle) - records, 0)
 
 
-def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) -> int:
-    """Remove what no reader needs; return how many run nodes were forgotten. See `Database.prune`."""
+def prune(
+    connection: Connection,
+    model: str = "heat",
+    *,
+    records: int = RECORDS,
+    previous: bool = False,
+    dry_run: bool = False,
+    lease: Lease | None = None,
+    on_progress: Progress | bool = False,
+) -> int:
+    """Remove what no reader needs: remains of dead runs, versions nobody can go back to, old run nodes.
+
+    First completes or undoes an interrupted publication, then removes the oldest records of runs. The
+    published version stays, and so does the previous one, unless `previous` is given.
+
+    Parameters
+    ----------
+    records : int
+        Run nodes to keep of those of which nothing else is in the graph, the latest, at least 0.
+    previous : bool
+        Also remove the previous version; no rollback is possible then.
+    dry_run : bool
+        Count, but remove nothing.
+    lease : Lease, optional
+        The model's lease, if the caller holds it; taken here if not given.
+
+    Returns
+    -------
+    int
+        How many run nodes were deleted, or would be.
+
+    Raises
+    ------
+    ProjectionError
+        If there is no such model.
+    """
+    check_integer("records", records, minimum=0)
+    if lease is None:
+        read_bookkeeping(connection, history=True).check_model(model)
+    if dry_run:
+        return _count_needless(read_bookkeeping(connection, history=True), model, records, previous)
+    with nullcontext(lease) if lease else write_lease(connection, model) as held:
+        return _prune(held, records, previous, as_progress(on_progress))
+
+
+def _prune(lease: Lease, records: int, previous: bool, on_progress: Progress) -> int:
     if previous:
         book = read_bookkeeping(lease.connection, history=True)
         version = book.published(lease.model)

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,8 @@ from heat_neo4j.database.write.refusals import (
     refuse_taken_names,
 )
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
+from heat_neo4j.errors.redaction import redacted
 from heat_neo4j.graph import Graph
-from heat_neo4j.redaction import redacted
 
 _CURVE_VALUES = 200
 _PLACES = ("scratch", "scheduler")  # parameters that name what only the machine of the run has
@@ -316,11 +316,11 @@ class Run:
         )
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
-        """Write coordinates, radius and run id onto the nodes; see `Neo4jStore.write_embedding`."""
+        """Write coordinates, radius and run id onto the nodes; see `write_embedding`."""
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
     def write_links(self, links: Links) -> None:
-        """Write links as relationships from source to target; see `Neo4jStore.write_links`."""
+        """Write links as relationships from source to target; see `write_links`."""
         self.send_links(check_links(links, self._graph.n_nodes))
 
     def send_coordinates(
@@ -564,3 +564,86 @@ def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any,
 def _write_locks(total: int, batch_size: int) -> int:
     """Return how many batches to write at once: one alone is not worth parting."""
     return WRITE_LOCKS if total > batch_size else 1
+
+
+def write_embedding(
+    connection: Connection,
+    graph: Graph,
+    model: Any,
+    *,
+    coordinates: str = "poincare",
+    dry_run: bool = False,
+    **options: Unpack[WriteOptions],
+) -> RunRecord:
+    """Write coordinates, radius and run id onto the nodes of `graph`, and publish them.
+
+    Parameters
+    ----------
+    model : HEAT or array of shape (N, d + 1)
+        A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
+    coordinates : {"poincare", "hyperboloid", "klein"}
+        What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
+    dry_run : bool
+        Check everything and say what would be written, without writing.
+    **options
+        ``names``, ``parameters``, ``stage_seconds``, ``facts``, ``overwrite``, ``index``, ``batch_size``,
+        ``lease``, ``on_progress``: as for `Run`.
+
+    Returns
+    -------
+    RunRecord
+        The published run, or the plan of a dry run.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or the points are not on the hyperboloid.
+    WriteRefused
+        Also if a value is not finite, or names are taken.
+    """
+    columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
+    options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
+    run = Run(connection, graph, parts=(EMBEDDING,), **options)
+    if dry_run:
+        return run.plan(coordinates=columns)
+    with run:
+        run.send_coordinates(columns, facts)
+        return run.publish()
+
+
+def write_links(
+    connection: Connection,
+    graph: Graph,
+    links: Links,
+    *,
+    dry_run: bool = False,
+    **options: Unpack[WriteOptions],
+) -> RunRecord:
+    """Write predicted links between the nodes of `graph`, and publish them.
+
+    Parameters
+    ----------
+    links : PredictedLinks
+        What `predict_links` gave for it.
+    dry_run, **options
+        As for `write_embedding`.
+
+    Returns
+    -------
+    RunRecord
+        The published run, or the plan of a dry run.
+
+    Raises
+    ------
+    ValueError
+        If the links are not of this graph or come twice.
+    WriteRefused
+        Also if a distance or probability is not finite.
+    """
+    columns = check_links(links, graph.n_nodes)
+    run = Run(connection, graph, parts=(LINKS,), **options)
+    if dry_run:
+        return run.plan(links=columns)
+    with run:
+        run.send_links(columns)
+        return run.publish()

@@ -1,4 +1,4 @@
 """From Neo4j: a projection as a graph, what it would cost, and what is published.
 
-It may import: `database.index` and the modules of `database` but `store`.
+It may import: `database.write` and the modules of `database` but `store`.
 """

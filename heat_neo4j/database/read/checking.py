@@ -38,7 +38,7 @@ class ProjectionReport(Result):
 
     server: ServerInfo
     projection: Projection
-    # A line for each thing that would stop `Neo4jStore.read_graph`, or training on what it returns. With a
+    # A line for each thing that would stop `read_graph`, or training on what it returns. With a
     # name or filter among them, nothing else was looked at.
     problems: tuple[str, ...] = ()
     predicted_types: tuple[str, ...] = ()  # of links; a projection that names no types leaves them out
@@ -53,6 +53,7 @@ class ProjectionReport(Result):
     attributes: tuple[Mapping[str, Any], ...] = ()
     advice: tuple[str, ...] = ()  # what would stop nothing, but is probably not what was meant
     recipe_problem: str | None = None  # why the recipe given does not fit, so that another was learnt
+    recipe: str = ""  # which recipe `embed` would apply, in words
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -63,9 +64,18 @@ def check_projection(
     connection: Connection,
     projection: Projection,
     recipe: Sequence[Mapping[str, Any]] | None = None,
+    *,
     on_progress: Progress = no_progress,
 ) -> ProjectionReport:
-    """Read everything as `read_graph` does, and report all that is wrong instead of raising the first."""
+    """Read everything that `read_graph` would, and report what there is and all that would be wrong.
+
+    Where `recipe` does not fit, the report says so and is of one learnt from the values.
+
+    Returns
+    -------
+    ProjectionReport
+        With one line per problem; none if `read_graph` and training will take it.
+    """
     scope = Scope.resolve(connection, projection)
     report = ProjectionReport(connection.server, projection, scope.problems, scope.predicted_types)
     if scope.problems:

@@ -37,7 +37,13 @@ class ProjectionCounts:
 
 
 def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
-    """Return the sizes of a projection: exact counts, attributes from a sample of about 1000 nodes."""
+    """Return how large the projection is, from counts and a sample of its attributes.
+
+    Raises
+    ------
+    ProjectionError
+        If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
+    """
     scope = Scope.resolve(connection, projection).require()
     statement = load_statement("read/node_count", **scope.nodes())
     n_nodes: int = connection.read(statement, scope.parameters(), doing="counting nodes")[0]["nodes"]

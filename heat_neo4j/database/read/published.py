@@ -52,23 +52,67 @@ class StoredCoordinates:
 
 
 def read_stored(
-    connection: Connection, graph: Graph, model: str, version: Version | None = None
+    connection: Connection, graph: Graph, model: str = "heat", version: Version | None = None
 ) -> StoredCoordinates | None:
-    """Return the published coordinates of rows of `graph`; see `Neo4jStore.read_stored`."""
+    """Return the published coordinates of those rows of `graph` that have some, as they are stored.
+
+    Parameters
+    ----------
+    version : mapping, optional
+        What is published of it, if nobody can publish another version meanwhile; read if not given.
+
+    Returns
+    -------
+    StoredCoordinates or None
+        None if the model has nothing published.
+
+    Raises
+    ------
+    ProjectionError
+        If the values were changed by others, or are published anew again and again.
+    """
     if version is not None:
         return _read_run(connection, graph, version) if "run" in version else None
     return _read_whole(connection, model, partial(_read_run, connection, graph), "run", "stagedRun")
 
 
-def read_kept(connection: Connection, graph: Graph, model: str) -> StoredCoordinates | None:
-    """Return the coordinates of the version before for rows of `graph`; see `Neo4jStore.read_kept`."""
+def read_kept(connection: Connection, graph: Graph, model: str = "heat") -> StoredCoordinates | None:
+    """Return the coordinates of the version before the published one, which is kept for a rollback.
+
+    Returns
+    -------
+    StoredCoordinates or None
+        Of those rows of `graph` that had some; None if no coordinates are kept.
+
+    Raises
+    ------
+    ProjectionError
+        As for `read_stored`.
+    """
     names = read_bookkeeping(connection).names(model)
     read = partial(_read_previous, connection, graph, names)
     return _read_whole(connection, model, read, "previousRun", "run")
 
 
-def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
-    """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
+def read_embedding(connection: Connection, graph: Graph, model: str = "heat") -> NDArray[np.float64]:
+    """Return the published coordinates of the rows of `graph`.
+
+    Parameters
+    ----------
+    model : str
+        Name of the published model.
+
+    Returns
+    -------
+    float64 array of shape (N, d + 1)
+        Points of the hyperboloid: exactly those written if they were stored as such, else as near as the
+        stored ball coordinates are.
+
+    Raises
+    ------
+    ProjectionError
+        If the model has nothing published, or a node has no coordinates of the published run.
+    """
     stored = read_stored(connection, graph, model)
     if stored is None:
         raise nothing_published(model, connection)
@@ -194,8 +238,19 @@ class StoredLinks:
         return len(self.source)
 
 
-def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks | None:
-    """Return the published predicted links between rows of `graph`; see `Neo4jStore.read_links`."""
+def read_links(connection: Connection, graph: Graph, model: str = "heat") -> StoredLinks | None:
+    """Return the published predicted links between rows of `graph`.
+
+    Returns
+    -------
+    StoredLinks or None
+        Nearest first, without links to nodes that are not in `graph`; None if none are published.
+
+    Raises
+    ------
+    ProjectionError
+        If the links are published anew while they are read.
+    """
     read = partial(_read_links_of, connection, NodeIdentity.of(graph))
     links = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
     if links is None:

@@ -87,20 +87,49 @@ def read_graph(
     connection: Connection,
     projection: Projection,
     recipe: Sequence[Mapping[str, Any]] | None = None,
-    on_progress: Progress = no_progress,
-    folder: str | Path | None = None,
     *,
+    scratch: str | Path | None = None,
     with_keys: bool = True,
+    on_progress: Progress = no_progress,
 ) -> Graph:
-    """Read what `projection` names into a `Graph`; see `Neo4jStore.read_graph`.
+    """Read nodes, relationships and attributes into a `Graph`.
 
-    Rows are sorted by the projection's keys, or by the number in the element id; nothing depends on the
-    order in which the server returns anything. Nodes deleted before the end are left out and counted.
+    The same data gives the same bits whatever order the server returns it in, and after it has been
+    inserted anew if the projection names a `key`.
+
+    Parameters
+    ----------
+    projection : Projection
+        What to read.
+    recipe : sequence of mappings, optional
+        `Provenance.attribute_recipe` or `RunRecord.attribute_recipe` of an earlier reading, to encode the
+        attributes by: strings unknown to it go to its column ``:other`` or nowhere, and a missing number
+        takes its mean. Learnt from the values if not given.
+    scratch : path of a folder, optional
+        Where the graph's matrix, relationships, times and numeric attributes are made, in files that are
+        mapped into memory: the same bits, in memory that does not grow with the number of relationships.
+        The files have no names, and go with the graph or the process. In memory if not given.
+    with_keys : bool
+        Whether the graph keeps the values of the projection's key, if it names one, as `Graph.keys`.
+
+    Returns
+    -------
+    Graph
+        With element ids, label masks, attribute names, and provenance with the counts met.
+
+    Raises
+    ------
+    ProjectionError
+        If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be
+        used; as `RecipeError` if values do not fit the recipe.
+    ConfigError
+        If files cannot be made in `scratch`, or its disk is full.
     """
     scope = Scope.resolve(connection, projection).require()
-    with Scratch(folder) as scratch:
-        nodes = NodeTable.read(connection, scope, on_progress, scratch)
-        relationships = read_relationships(connection, scope, nodes, on_progress, scratch)
+    # Rows are sorted by keys, or by the number in the element id: no order of the server's decides anything.
+    with Scratch(scratch) as folder:
+        nodes = NodeTable.read(connection, scope, on_progress, folder)
+        relationships = read_relationships(connection, scope, nodes, on_progress, folder)
         relationships.check()
         masks = nodes.label_masks()
         table = AttributeTable(
@@ -108,7 +137,7 @@ def read_graph(
             nodes.size,
             max_categories=projection.max_categories,
             labels=masks,
-            scratch=scratch,
+            scratch=folder,
             name_of=partial(name_of, connection, scope, nodes),
         )
         keys, places = projection.keys, projection.keys.places(masks, nodes.size)
@@ -139,6 +168,7 @@ def read_graph(
         counts["nodes_without_key"] = int((places[order] < 0).sum())
     if recipe is not None:
         counts["values_unknown_to_recipe"] = attributes.unknown
+    connection.trust.remember_filters(projection.node_filter, projection.relationship_filter)
     return Graph(
         joined.adjacency,
         attributes.matrix if projection.all_attributes else None,
@@ -266,7 +296,20 @@ def read_properties(
 
 
 def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
-    """Return the values of one node property as they are stored; see `Neo4jStore.read_property`."""
+    """Read the property `name` of a graph's nodes as it is stored, whatever its type.
+
+    Returns
+    -------
+    list
+        One value per row; None where a node has none.
+
+    Raises
+    ------
+    ValueError
+        If the graph came from no database.
+    ProjectionError
+        If no node of the graph has the property, or nodes have been deleted since it was read.
+    """
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("the graph has no element ids: it was not read from a database")
     statement, values = load_statement("read/properties"), list[Any]()
@@ -290,7 +333,18 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
 
 
 def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return all properties of some nodes; see `Neo4jStore.properties_of`."""
+    """Read all properties of some nodes, as they are now, without what runs of this package wrote there.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Element ids.
+
+    Returns
+    -------
+    dict
+        Of each node that is still there its properties, by name.
+    """
     statement, doing = load_statement("read/properties_of"), "reading properties"
 
     def read(ids: Sequence[str]) -> list[neo4j.Record]:

@@ -15,7 +15,7 @@ from neo4j import SummaryCounters
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
@@ -63,16 +63,15 @@ class LoadNames:
     Parameters
     ----------
     label : str
-        Label of its nodes.
+        Label of the nodes.
     target_label : str, optional
-        Label of the nodes at which relationships end, if it is another one. Nodes of the two labels with one
-        key are different nodes then.
+        Label of the target nodes, if it differs. Nodes of the two labels with one key are different nodes.
     relationship : str
-        Type of its relationships.
+        Type of the relationships.
     key : str
-        Node property with the keys; a uniqueness constraint is made for it.
+        Node property for the keys; gets a uniqueness constraint.
     weight : str
-        Relationship property with the weights.
+        Relationship property for the weight, 1 if there is none.
     time : str
         Relationship property with the times, each a datetime in UTC or a number.
 
@@ -112,22 +111,37 @@ class LoadReport:
 def load_graph(
     connection: Connection,
     graph: Loadable,
-    names: LoadNames,
+    names: LoadNames | None = None,
     *,
     overwrite: bool = False,
-    on_progress: Progress = no_progress,
+    on_progress: Progress | bool = False,
 ) -> LoadReport:
-    """Load `graph`, in batches that are each one transaction; see `Database.load_graph`.
+    """Load a graph from outside: nodes by key, then weighted relationships. Twice is the same as once.
 
-    Progress has the stages "loading nodes" and "loading relationships", and before them "checking ...".
+    Parameters
+    ----------
+    graph : Loadable
+        Such as `FileGraph`: keys, properties, and relationships between rows.
+    names : LoadNames, optional
+        Label, relationship type and properties to use; "Node", "LINK", "id" and "weight" if not given.
+    overwrite : bool
+        Replace existing values of nodes and relationships.
+
+    Raises
+    ------
+    WriteRefused
+        If something there would be overwritten, two nodes there share a key, keys there are texts and
+        those of the graph numbers or the other way round, a property is named like the key, or weight and
+        time are. Nothing was written.
     """
+    names = names or LoadNames()
     if len(graph.keys) and names.key in graph.properties(0):
         raise WriteRefused(
             f"a property of the nodes is named {names.key!r}, like the key: name the key otherwise"
         )
     if names.weight == names.time and graph.time is not None:
         raise WriteRefused(f"weight and time are both named {names.time!r}: name the weight otherwise")
-    load = _Load(connection, graph, names, on_progress)
+    load = _Load(connection, graph, names, as_progress(on_progress))
     try:
         load.ensure_constraints()
         load.refuse_other_types()

@@ -133,7 +133,7 @@ def _reconstruction(dataset: str, seed: int, settings: Mapping[str, Any]) -> dic
 def chosen_figures(model: HEAT, split: EdgeSplit, choose: Sequence[str], seed: int) -> dict[str, Any]:
     """Choose parameters on the training graph, then predict by distance and by the link score."""
     own = OwnRows(model, choose, None, no_progress)
-    rows = own.methods(combined=True)
+    rows = own.methods("link")
     distance, combined = (
         _scored(rows[name](split.train, seed)(None), split) for name in (HEAT_ROW, SCORE_ROW)
     )
@@ -155,7 +155,7 @@ def _ranking(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, 
     split = _split(dataset, seed)
     held_out = held_out_links(_graph(dataset), split, None, seed)
     assert held_out is not None
-    rows = OwnRows(_heat(seed, settings), (), None, no_progress).methods(combined=True)
+    rows = OwnRows(_heat(seed, settings), (), None, no_progress).methods("link")
     return {
         place: dict(measure_links(rows[name](split.train, seed)(None), held_out).metrics)
         for place, name in (("distance", HEAT_ROW), ("combined", SCORE_ROW))

@@ -21,7 +21,7 @@ Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C)
 A message is one line that says what is wrong, where, and what to do about it.
 """
 
-from heat_neo4j.redaction import redacted
+from heat_neo4j.errors.redaction import redacted
 
 __all__ = [
     "ConfigError",

@@ -1,0 +1,149 @@
+"""Statements of users, and the queries that come with the package, with the names that a model has here."""
+
+from typing import Any
+
+from heat_neo4j._utils.frames import Rows
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.query_files import LibraryQuery, load_query
+from heat_neo4j.database.read.scope import require_names
+from heat_neo4j.database.runs import nothing_published, read_version
+from heat_neo4j.database.statements import identifier_to_copy
+from heat_neo4j.errors import ProjectionError
+
+
+def run_cypher(connection: Connection, cypher: str, /, **parameters: Any) -> Rows:
+    """Run a Cypher statement and return its rows.
+
+    The server says what the statement is. One that only reads is sent as a read, which a cluster answers
+    from any member. One with ``CALL { ... } IN TRANSACTIONS`` is sent once, as it cannot be repeated; any
+    other is one transaction.
+
+    Parameters
+    ----------
+    cypher : str
+        The statement, which may write.
+    **parameters
+        Values of its ``$parameters``.
+
+    Returns
+    -------
+    Rows
+        A list of dicts, with `to_frame`.
+
+    Raises
+    ------
+    WriteFailed
+        If the server refuses the statement; a ProjectionError if it reads only.
+
+    Examples
+    --------
+    ::
+
+        db.run("MATCH (p:Paper) WHERE p.year > $since RETURN p.id AS id", since=2000).to_frame()
+    """
+    doing, (kind, in_batches) = "running Cypher", connection.explain(cypher, parameters)
+    if kind == "r":
+        records = connection.read(cypher, parameters, doing=doing)
+    elif in_batches:
+        records = connection.write_once(cypher, parameters, doing=doing)
+    else:
+        records = connection.write_transaction(
+            lambda current: current.run(cypher, parameters).records, doing=doing
+        )
+    return Rows(dict(record) for record in records)
+
+
+def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
+    """Run one of the queries that come with the package, ``cypher/query/<name>.cypher``.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"nearest"``; one of ``search/`` asks the model's index, whatever index the file names.
+    **parameters
+        ``label`` and ``property`` where the query has them, which are written in the statement, so that
+        an index over them is used; and values of the parameters that the file names. Those that it does
+        not call required have defaults.
+
+    Returns
+    -------
+    Rows
+        A list of dicts, with `to_frame`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such query, it has no such parameter, or a required one is not given.
+    ProjectionError
+        If the model is not published here, or there are no rows and no such label or property.
+    """
+    query = load_query(name)
+    names, values = query.divide(parameters)
+    own = _names_of(connection, query, values["model"]) if set(query.names) - set(names) else {}
+    if set(query.names) - set(names) - set(own):
+        return Rows()  # not published: the names in the file could be those of another model
+    names |= own
+    values = {each.name: values[each.name] for each in query.parameters}
+    records = connection.read(query.written(names), values, doing="querying")
+    if not records:
+        chosen = [[names[each]] if each in names else [] for each in ("label", "property")]
+        if any(chosen):
+            require_names(connection, *chosen)
+        if "model" in values and not read_version(connection, values["model"]):
+            raise nothing_published(values["model"], connection)
+    return Rows(dict(record) for record in records)
+
+
+def copy_query(connection: Connection, name: str, model: str = "heat", **names: str) -> str:
+    """Return the file of one of the queries that users copy, with the names that a model has here.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"nearest"``.
+    model : str
+        Whose properties, vector index and type of links are written in the place of the example's.
+    **names
+        ``label`` and ``property``, where the query has them and others than the example's are wanted.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such query, or it has no such name.
+    ProjectionError
+        If the model is not published here, has not what the query asks, or has a name that cannot be
+        printed as it is.
+    ConnectionFailed
+        If the server is lost.
+    """
+    query = load_query(name)
+    own = _names_of(connection, query, model)
+    missing = [each for each in query.names if each not in own and each not in ("label", "property")]
+    if missing:
+        raise ProjectionError(f"model {model!r} has no {' and '.join(missing)} in this database")
+    try:
+        for own_name in own.values():
+            identifier_to_copy(own_name)
+    except ValueError as error:
+        raise ProjectionError(
+            f"a name that model {model!r} has in this database {error}; somebody may have changed it"
+        ) from error
+    return query.copy(own | names, model)
+
+
+def _names_of(connection: Connection, query: LibraryQuery, model: str) -> dict[str, str]:
+    """Return the properties, the index and the type of links of a model, as far as a query names them."""
+    version = read_version(connection, model)
+    if not version:
+        raise nothing_published(model, connection)
+    properties = {"type": "linkType", "embedding": "vectorProperty", "radius": "radiusProperty"}
+    names = {name: version[held] for name, held in properties.items() if held in version}
+    if "index" in query.names:
+        indexes = list(version.get("indexes") or ())
+        if len(indexes) != 1:
+            there = "no vector index" if not indexes else f"{len(indexes)} vector indexes"
+            raise ProjectionError(
+                f"{query.name!r} asks one index, and the model has {there}: use another query"
+            )
+        names["index"] = indexes[0]
+    return {name: value for name, value in names.items() if name in query.names}

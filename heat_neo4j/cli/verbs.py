@@ -35,9 +35,10 @@ def verb_command(
 ) -> Callable[[Show], click.Command]:
     """Return a decorator: what shows a verb's result becomes the command that calls the verb.
 
-    Parameters without a default, and those of `arguments`, are given without a flag; `given` makes those that
-    no option is. With ``--json`` the `document` of the result is printed. `check` raises the error that the
-    result is, if it is one. `called` is the command's name if it is not the verb's; `more` ends its help.
+    Texts without a default, and the parameters in `arguments`, have no flag. `given` returns the arguments
+    that no single option holds. With ``--json`` the `document` of the result is printed. `check` raises an
+    error if the result is a failure. `called` is the command's name if it differs from the verb's; `more` is
+    the end of its help.
     """
     source = verb(name)
     every = source.parameters.values()
@@ -58,7 +59,10 @@ def verb_command(
         for each in reversed(placed):
             place = _place(each) if each.required else f"[{_place(each)}]"
             command = click.argument(each.name, metavar=place, required=each.required)(command)
-        places = (f"{_place(each)}: {each.text}" for each in placed)
+        named: dict[str, list[str]] = {}
+        for each in placed:
+            named.setdefault(each.text, []).append(_place(each))
+        places = (f"{', '.join(names)}: {text}" for text, names in named.items())
         title, *rest = source.text.split("\n\n")
         summary = COMMANDS.get(called or name, title) if group is None else title
         text = "\n\n".join([summary, *rest, *places, *([more] if more else [])]).replace("`", "")

@@ -2,16 +2,14 @@
 
 Pairs are compared by z = cosh d - 1 in its chordal form ``(|s - q|^2 - (t - t')^2) / 2``, where the
 difference of the time coordinates comes from ``(s - q) . (s + q) / (t + t')``: no large numbers cancel near
-a point, and z(u, v) has the same bits as z(v, u). Spatial coordinates arrive transposed, shape (d, M), so
-that the inner loops run over points: sums are made in the order of the coordinates, whatever the vector
-width. A row's result depends on nothing but the row, so bits do not depend on the number of threads.
+a point, and z(u, v) has the same bits as z(v, u). Sums are made in the order of the coordinates. A row's
+result depends on nothing but the row, so bits do not depend on the number of threads.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.elementary import arccosh1p, sinh
-from heat_neo4j._kernels.intrinsics import atomic_add
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.sparse import first_at_least
 from heat_neo4j._kernels.worksharing import next_index
@@ -27,46 +25,13 @@ NO_PARTNER = -1
 BLOCK = 64  # points that lie together, see `heat_neo4j.geometry.search`
 GROUP = 64  # blocks that lie together
 PROJECTED = 16  # coordinates of the projection by which far points are told from near ones
-_CHUNK = 256  # pairs that are compared at a time
 _SLACK = 1.0 + 1e-6  # what rounding does to z, as a share of it
 _BLUR = 1e-14  # and, as |x - y|^2, where large times cancel
 
 
-@njit(cache=True)
-def _excess(spatial: Array, time: Array, u: int, first: int, last: int, z: Array, along: Array) -> None:
-    """Fill z[: last - first] with cosh d(u, v) - 1 for v in [first, last); `along` is scratch."""
-    n = last - first
-    for j in range(n):
-        z[j] = 0.0
-        along[j] = 0.0
-    for i in range(spatial.shape[0]):
-        s = spatial[i, u]
-        for j in range(n):
-            q = spatial[i, first + j]
-            difference = s - q
-            z[j] += difference * difference
-            along[j] += difference * (s + q)
-    for j in range(n):
-        rise = along[j] / (time[u] + time[first + j])
-        z[j] = max(0.5 * (z[j] - rise * rise), 0.0)
-
-
-@njit(cache=True)
-def paired_excess(spatial: Array, time: Array, left: Nodes, right: Nodes) -> Array:
-    """Return z = cosh d - 1 of the pairs (left[i], right[i])."""
-    z = np.empty(left.shape[0])
-    along = np.empty(1)
-    for i in range(left.shape[0]):
-        _excess(spatial, time, left[i], right[i], right[i] + 1, z[i : i + 1], along)
-    return z
-
-
 @njit(cache=True, nogil=True)
 def excess_of_rows(points: Array, left: Nodes, right: Nodes) -> Array:
-    """Return what `paired_excess` does, of points as rows, (N, d + 1), time last.
-
-    It is quicker for scattered pairs.
-    """
+    """Return z = cosh d - 1 of the pairs (left[i], right[i]) of points as rows, (N, d + 1), time last."""
     z, d = np.empty(left.shape[0]), points.shape[1] - 1
     for i in range(left.shape[0]):
         u, v = left[i], right[i]
@@ -161,7 +126,7 @@ def _may_link(indptr: Nodes, indices: Columns, roles: Roles, u: int, v: int) -> 
 
 @njit(cache=True)
 def _excess_between(points: Array, time: Array, u: int, v: int) -> float:
-    """Return what `_excess` does, to the bit, of one pair of points that lie in memory row by row."""
+    """Return what `excess_of_rows` does, to the bit, of one pair of points."""
     z, along = 0.0, 0.0
     for i in range(points.shape[1]):
         s, q = points[u, i], points[v, i]
@@ -291,36 +256,3 @@ def nearest_absent(
                 t = passed if passed < least.shape[0] else -1
         _sort(distance[row], partner[row], size)
         row = next_index(shared)
-
-
-@njit(cache=True)
-def _count_row(spatial: Array, time: Array, sorted_z: Array, u: int) -> int:
-    z = np.empty(_CHUNK)
-    along = np.empty(_CHUNK)
-    total = 0
-    for start in range(u + 1, time.shape[0], _CHUNK):
-        stop = min(start + _CHUNK, time.shape[0])
-        _excess(spatial, time, u, start, stop, z, along)
-        for j in range(stop - start):
-            under = np.searchsorted(sorted_z, z[j])
-            total += under
-            if under < sorted_z.shape[0] and sorted_z[under] == z[j]:
-                under = np.searchsorted(sorted_z, z[j], side="right")
-            total += under
-    return total
-
-
-@njit(cache=True, nogil=True)
-def count_pairs_above(
-    spatial: Array, time: Array, sorted_z: Array, begin: int, end: int, total: Nodes, shared: Nodes,
-    thread: int, n_threads: int,
-) -> None:  # fmt: skip
-    """Add to total[0], over pairs (u, v) with u in [begin, end), v > u, how many of `sorted_z` lie under z.
-
-    A value equal to the pair's z counts once and one under it twice, so the sum is twice that of counts
-    with ties at a half, and is exact. Run by a team.
-    """
-    row = begin + next_index(shared)
-    while row < end:
-        atomic_add(total, 0, _count_row(spatial, time, sorted_z, row))
-        row = begin + next_index(shared)

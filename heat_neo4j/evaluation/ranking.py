@@ -11,21 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.sweeps import count_pairs_above, paired_excess
-from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import columns_of
-from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.metrics import (
-    auroc,
-)
+from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
-
-_ROWS_PER_BLOCK = 1024  # between two progress reports of an exact sweep
 
 
 @dataclass(frozen=True)
@@ -58,36 +50,6 @@ def link_auroc(embedding: NDArray[np.float64], split: EdgeSplit) -> float:
     columns_of(embedding, split.train.n_nodes)
     edges, non_edges = split.test_edges, split.test_non_edges
     return auroc(-pair_distances(embedding, edges), -pair_distances(embedding, non_edges))
-
-
-def reconstruction_auroc(
-    embedding: NDArray[np.float64],
-    graph: Graph,
-    *,
-    n_threads: int | None = None,
-    on_progress: Progress = no_progress,
-) -> float:
-    """Return the AUROC of all edges against all non-edges, score = -distance, for points of shape (N, d + 1).
-
-    Exact, in O(N + E) memory and O(N^2 (d + log E)) time; the number of threads changes nothing. Points that
-    do not fit the graph, or a graph without edges or non-edges, are a ValueError.
-    """
-    spatial, time = columns_of(embedding, graph.n_nodes)
-    n, n_edges = graph.n_nodes, graph.n_edges
-    non_edges = n * (n - 1) // 2 - n_edges
-    if n_edges == 0 or non_edges == 0:
-        raise ValueError(f"AUROC needs edges and non-edges, got {n_edges} and {non_edges}")
-    source, target = (ends.astype(np.int64) for ends in graph.edges.coords)
-    edge_z = np.sort(paired_excess(spatial, time, source, target))
-    doubled = np.zeros(1, dtype=np.int64)
-    on_progress("reconstruction", 0, n)
-    with WorkerThreads(resolve_threads(n_threads)) as team:
-        for begin in range(0, n, _ROWS_PER_BLOCK):
-            end = min(begin + _ROWS_PER_BLOCK, n)
-            team.run(count_pairs_above, spatial, time, edge_z, begin, end, doubled)
-            on_progress("reconstruction", end, n)
-    # The sweep counts the edges too: against themselves they add E^2, whatever their ties.
-    return (int(doubled[0]) - n_edges**2) / (2 * n_edges * non_edges)
 
 
 class BestPairs:

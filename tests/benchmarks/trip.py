@@ -27,13 +27,13 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, load_graph
-from heat_neo4j.evaluation import reconstruction_auroc
 from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.embed import embed
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.quality import Loadable
+from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.support import datasets
 
 __all__ = ["main"]

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from heat_neo4j.evaluation import link_auroc, reconstruction_auroc
+from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
@@ -149,40 +149,3 @@ def test_link_auroc_scores_by_distance() -> None:
     assert link_auroc(points, split) == naive_links.auroc(near.tolist(), far.tolist())
     with pytest.raises(ValueError, match="embedding has 59 rows for 60 nodes"):
         link_auroc(points[1:], split)
-
-
-@pytest.mark.parametrize("lattice", [False, True], ids=["generic", "many ties"])
-def test_reconstruction_equals_the_slow_twin(lattice: bool) -> None:
-    rng = np.random.default_rng(4)
-    spatial = rng.integers(-1, 2, size=(80, 2)).astype(float) if lattice else rng.normal(size=(80, 3))
-    graph = random_graph(80, 200)
-    result = reconstruction_auroc(lift(spatial), graph)
-    assert result == pytest.approx(naive_links.reconstruction_auroc(lift(spatial), graph), abs=1e-14)
-
-
-def test_reconstruction_over_several_blocks_equals_scikit_learn() -> None:
-    graph = random_graph(2300, 5000)
-    points = lift(np.random.default_rng(2).normal(size=(2300, 2)))
-    u, v = np.triu_indices(2300, k=1)
-    truth = np.zeros((2300, 2300), dtype=bool)
-    truth[graph.adjacency.nonzero()] = True
-    calls: list[int] = []
-    result = reconstruction_auroc(points, graph, on_progress=lambda stage, done, total: calls.append(done))
-    scores = -pair_distances(points, np.column_stack((u, v)))
-    assert result == pytest.approx(roc_auc_score(truth[u, v], scores), abs=1e-12)
-    assert calls == [0, 1024, 2048, 2300]
-
-
-def test_reconstruction_of_one_point_is_a_coin_toss() -> None:
-    points = np.repeat(lift(np.array([[0.3, -2.0]])), 40, axis=0)
-    assert reconstruction_auroc(points, random_graph(40, 100)) == 0.5
-
-
-def test_reconstruction_needs_edges_and_non_edges() -> None:
-    points = lift(np.zeros((4, 2)))
-    for graph in (
-        Graph(adjacency=sparse.csr_array((4, 4))),
-        Graph(adjacency=sparse.csr_array(np.ones((4, 4)))),
-    ):
-        with pytest.raises(ValueError, match="AUROC needs edges and non-edges"):
-            reconstruction_auroc(points, graph)

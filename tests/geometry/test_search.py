@@ -10,7 +10,7 @@ from scipy import sparse
 
 from heat_neo4j import Graph
 from heat_neo4j._kernels.elementwise import arccosh1p
-from heat_neo4j._kernels.sweeps import BLOCK, GROUP, PROJECTED, paired_excess
+from heat_neo4j._kernels.sweeps import BLOCK, GROUP, PROJECTED, excess_of_rows
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import lift
@@ -41,10 +41,9 @@ def graph(seed=0, hub=0):
 def all_distances(raw, shape):
     """Return the matrix of the distances of all pairs of points, which many tests have in common."""
     embedding = np.frombuffer(raw).reshape(shape)
-    columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
     u, v = np.triu_indices(N, 1)
     far = np.zeros((N, N))
-    far[u, v] = far[v, u] = arccosh1p(paired_excess(*columns, u, v))
+    far[u, v] = far[v, u] = arccosh1p(excess_of_rows(embedding, u, v))
     return far
 
 
@@ -163,7 +162,7 @@ def test_among_many_groups_of_blocks(dimensions, bound):
         fits = ((roles[row] & 1) & (roles >> 1)) | ((roles[row] >> 1) & (roles & 1))
         fits[row] = 0
         suited = np.flatnonzero(fits)
-        z = paired_excess(*columns, np.full(len(suited), row), suited)
+        z = excess_of_rows(embedding, np.full(len(suited), row), suited)
         order = np.argsort(z, kind="stable")[:k]
         nearest = arccosh1p(z[order])
         order, nearest = order[nearest <= bound], nearest[nearest <= bound]

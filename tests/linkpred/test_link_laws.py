@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from heat_neo4j.evaluation import reconstruction_auroc
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.splits import split_edges
+from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.support import naive_links
 
 DIMENSION = 2

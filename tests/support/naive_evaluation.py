@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit
 from tests.support.naive_links import Pair, auroc, edge_set
@@ -73,17 +72,6 @@ def link_figures(scorer: PairScorer, split: EdgeSplit) -> dict[str, float]:
         found["precision_at_written"] = precision
         found["recall_at_written"] = precision * len(known) / len(held_out)
     return found
-
-
-def reconstruction_figures(scorer: PairScorer, graph: Graph) -> dict[str, float]:
-    score, n, edges = scores_of(scorer), graph.n_nodes, edge_set(graph)
-    pairs = list(combinations(range(n), 2))
-    inside = [score(*pair) for pair in pairs if pair in edges]
-    outside = [score(*pair) for pair in pairs if pair not in edges]
-    found = _figures(score, n, inside, outside, set(), edges, (10, 100, 1000))
-    return {
-        name: value for name, value in found.items() if name not in ("mean_reciprocal_rank", "hits_at_10")
-    }
 
 
 def _figures(

@@ -68,7 +68,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("rollback", "--model", MODEL, "--dry-run"),
     ("prune", "--model", MODEL, "--dry-run"),
     ("clear", "--all", "--dry-run"),
-    ("evaluate", "reconstruction", *OPTIONS[:8], *OPTIONS[10:20], "--no-baselines"),
+    ("evaluate", "links", *OPTIONS[:8], *OPTIONS[10:20], "--no-baselines"),
     ("mcp", "--model", MODEL),
 )
 WRITING: tuple[tuple[str, ...], ...] = (
@@ -88,7 +88,6 @@ LONG: tuple[tuple[str, ...], ...] = (
 QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "nearest": {"node": "1"},
     "more_general": {"node": "1", "label": LABEL},
-    "between": {"node": "1", "other": "9"},
     "likeliest_links": {"node": "1"},
     "explain": {"source": "1", "target": "9"},
     "published_runs": {},

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding import schedule
-from heat_neo4j.evaluation import link_auroc, reconstruction_auroc
+from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
     GENSIM_ROW,
@@ -44,6 +44,7 @@ from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks import dirlink
 from tests.benchmarks.node_classes import NodeClasses, attribute_svd, class_scores
+from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.benchmarks.results import graphs, variants
 from tests.support import datasets
 

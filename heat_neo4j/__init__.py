@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.explanation import LinkExplanation
     from heat_neo4j.linkpred.link_score import LinkScore
     from heat_neo4j.linkpred.prediction import PredictedLinks
-    from heat_neo4j.linkpred.tuning import choose_parameters
     from heat_neo4j.local_server.server import LocalServer
     from heat_neo4j.pipeline.job import LinkOptions
 
@@ -41,7 +40,6 @@ _HOMES = {
     "RunRecord": "database.runs",
     "WriteNames": "database.naming",
     "as_graph": "inputs.conversion",
-    "choose_parameters": "linkpred.tuning",
     "connect": "client",
     "to_neo4j_viz": "explore.neo4j_viz",
 }
@@ -62,7 +60,6 @@ __all__ = [
     "WriteNames",
     "__version__",
     "as_graph",
-    "choose_parameters",
     "connect",
     "to_neo4j_viz",
 ]

@@ -28,7 +28,7 @@ from heat_neo4j.database.write.loader import load_graph
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.graph import Graph
-from heat_neo4j.heat import HEAT, without_auto
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.local_server.server import resolve_server
 from heat_neo4j.pipeline import embed as jobs
@@ -276,7 +276,7 @@ class Database(Closing):
         -------
         Estimate
         """
-        size = run_size(self._store, projection, without_auto(estimator)[0], links, model)
+        size = run_size(self._store, projection, estimator, links, model)
         return estimate(size, as_progress(on_progress))
 
     evaluate_links = _evaluation(evaluate_links)

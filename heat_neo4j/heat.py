@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
@@ -52,7 +51,6 @@ from heat_neo4j.linkpred.recommendation import (
     probabilities,
 )
 from heat_neo4j.linkpred.splits import draw_non_edges
-from heat_neo4j.linkpred.tuning import TuningError, choose_parameters
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -63,7 +61,6 @@ _COORDINATES: dict[str, Callable[[Array], Array]] = {
     "klein": to_klein,
     "hyperboloid": np.asarray,
 }
-AUTO = "auto"
 _MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
 _FORMAT = "heat_neo4j model"
 _FACTS, _ARRAYS = ("seed_", "n_pairs_", "training_"), ("embedding_", "loss_curve_")
@@ -82,9 +79,10 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     ----------
     n_components : int, 1 to 4,096, default 10
         Dimension d of hyperbolic space. A picture needs 2; a vector index of Neo4j takes no more than 4,096.
-    alpha : float in [0, 1] or "auto", default 0.2
-        Share of steps that follow attributes; 0 is topology only. With "auto", `fit` chooses it for the
-        graph by held-out edges, and `alpha_` is the choice.
+    alpha : float in [0, 1] or "auto", default "auto"
+        Share of steps that follow attributes; 0 is topology only. "auto" measures how well each attribute
+        tells linked nodes from others: steps follow those that do, with a share of 0.2, and no other. If none
+        does, the share is 0. A number applies to all attributes.
     forward : float in [0, 1], default 0.5
         Weight of a step along a relationship; a step back weighs 1 - `forward`. 0.5 follows either way
         alike, 1 only the direction. Other values than 0.5 need a graph that knows directions.
@@ -144,7 +142,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     Attributes
     ----------
     alpha_ : float
-        What `alpha` was in the training: the number given, or the choice.
+        The share of steps that followed attributes; ``training_["attributes"]`` has what was measured.
     embedding_ : float64 array of shape (N, d + 1)
         Points of the hyperboloid, time coordinate last, rows as in the graph.
     graph_ : Graph
@@ -181,7 +179,6 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     [6, 8]
     """
 
-    alpha_: float
     embedding_: Array
     graph_: Graph
     link_score_: LinkScore
@@ -195,7 +192,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         self,
         n_components: int = 10,
         *,
-        alpha: float | Literal["auto"] = 0.2,
+        alpha: float | Literal["auto"] = "auto",
         forward: float = 0.5,
         type_balance: float = 0.0,
         sigma: float = 1.0,
@@ -216,7 +213,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
-        self.alpha: Any = alpha
+        self.alpha = alpha
         self.forward = forward
         self.type_balance = type_balance
         self.sigma = sigma
@@ -238,7 +235,12 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     def check_parameters(self) -> None:
         """Raise a TypeError or ValueError if a parameter is out of range, as `fit` does."""
-        checked_schedule(without_auto(self)[0])
+        checked_schedule(self)
+
+    @property
+    def alpha_(self) -> float:
+        """The share of steps that followed attributes in the training."""
+        return float(self.training_["alpha"])
 
     @cached_property
     def nodes_(self) -> NDArray[Any]:
@@ -295,27 +297,9 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """
         self.check_parameters()
         graph = as_graph(X, attributes, text=text)
-        progress = as_progress(on_progress)
-        trained = self._with_alpha(graph, progress)
-        fitted = fit_points(trained, graph, start, progress)
-        self.alpha_ = trained.alpha
+        fitted = fit_points(self, graph, start, as_progress(on_progress))
         self.embedding_, self.loss_curve_, self.n_pairs_, self.seed_, self.training_ = fitted
         return self._of(graph)
-
-    def _with_alpha(self, graph: Graph, on_progress: Progress) -> HEAT:
-        """Return an estimator to train by: itself, or a clone with a number chosen as `alpha`."""
-        given, chosen = without_auto(self)
-        if not chosen:
-            return self
-        plain: HEAT = clone(given).set_params(alpha=HEAT().alpha)
-        plain.random_state = draw_seed(self.random_state)
-        try:
-            choice = choose_parameters(plain, graph, chosen, on_progress=on_progress)
-        except TuningError as error:
-            warnings.warn(f"{error}: alpha is {plain.alpha}", stacklevel=3)
-            return plain
-        plain.alpha = choice.parameters["alpha"]
-        return plain
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator and its graph to a file, without pickle.
@@ -343,7 +327,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """
         check_is_fitted(self, "embedding_")
         arrays, facts = self.graph_.packed()
-        given = without_auto(self)[0].get_params()
+        given = self.get_params()
         parameters = {name: given[name] for name in given if name not in RUNTIME_PARAMETERS}
         parameters["random_state"] = None if self.random_state is None else self.seed_
         score = vars(self).get("link_score_")
@@ -416,7 +400,6 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         model = cls(**{**parameters, "n_components": points.shape[1] - 1})
         checked_schedule(model)
         model.embedding_, model.seed_ = points, draw_seed(model.random_state)
-        model.alpha_ = model.alpha
         return model._of(own)
 
     def _of(self, graph: Graph) -> Self:
@@ -465,7 +448,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             if graph.n_attributes != self.graph_.n_attributes:
                 counts = plural(graph.n_attributes, "attribute")
                 raise ValueError(f"the graph has {counts} where {self.graph_.n_attributes} were embedded")
-            placed = clone(without_auto(self)[0]).set_params(random_state=self.seed_)
+            placed = clone(self).set_params(random_state=self.seed_)
             points = fit_local(placed, graph, points, new).embedding_
         return self._output(points, graph.names)
 
@@ -897,7 +880,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         rows = np.array([row_of.get(name, -1) for name in graph.names], dtype=np.int64)
         edges = rows[np.column_stack((graph.edges.row, graph.edges.col))]
         is_known = (edges >= 0).all(axis=1)
-        advice = "choose_parameters and evaluate_links hold out edges so that every node is embedded"
+        advice = "evaluate_links holds out edges so that every node is embedded"
         if len(edges) and not is_known.any():
             raise ValueError(f"no edge of the graph joins two nodes that were embedded: {advice}")
         if not is_known.all():
@@ -916,7 +899,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     def _fitted_score(self, on_progress: Progress) -> LinkScore:
         if not hasattr(self, "link_score_"):
-            self.link_score_ = fit_link_score(without_auto(self)[0], self.graph_, on_progress=on_progress)
+            self.link_score_ = fit_link_score(self, self.graph_, on_progress=on_progress)
         return self.link_score_
 
     def _fitted_scorers(self) -> Scorers:
@@ -966,18 +949,6 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
                 raise ValueError(f"no node that was embedded is named {name!r}{hint}")
             rows.append(row_of[name])
         return np.array(rows, dtype=np.int64)
-
-
-def without_auto(model: HEAT) -> tuple[HEAT, list[str]]:
-    """Return an estimator with a number for each "auto", and the names of these parameters.
-
-    The number is that of the fit, or the default before one. An estimator without "auto" is returned itself.
-    """
-    if model.alpha != AUTO:
-        return model, []
-    plain = copy(model)
-    plain.alpha = vars(model).get("alpha_", HEAT().alpha)
-    return plain, ["alpha"]
 
 
 def _columns(points: Array) -> dict[str, Array]:

@@ -220,10 +220,10 @@ def test_a_statement_gives_rows(server, papers):
 
 
 @pytest.mark.live
-def test_a_chosen_parameter_is_no_change(server, papers):
+def test_alpha_by_the_attributes_is_no_change(server, papers):
     with connect(server.uri, (server.user, server.password)) as db:
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
-        db.embed(projection, small(), choose=["alpha"], choose_seconds=0.1, links=None)
+        db.embed(projection, small(), links=None)
         assert db.refresh().decision == "nothing"
         assert db.refresh(estimator=db.load()).decision == "nothing"
         other = db.refresh(estimator=db.load().set_params(alpha=0.9))

@@ -23,7 +23,6 @@ from heat_neo4j.geometry.hyperboloid import distance, radius, to_poincare
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.prediction import predict_links
-from heat_neo4j.linkpred.tuning import choose_parameters
 
 KARATE = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
 SMALL = {"n_components": 3, "walks_per_node": 3, "walk_length": 10, "random_state": 5, "n_threads": 1}
@@ -218,7 +217,7 @@ def test_bars_show_the_stages(capsys):
         (lambda model: model.distance(model.nodes_[:2], model.nodes_[:3]), ValueError, "2 nodes and 3 nodes"),
         (lambda model: HEAT().distance(0, 1), NotFittedError, "not fitted"),
         (lambda model: model.transform(nx.path_graph(3)), ValueError, "no node of the graph was embedded"),
-        (lambda model: model.score(nx.path_graph(3)), ValueError, "no edge .* were embedded: choose_par"),
+        (lambda model: model.score(nx.path_graph(3)), ValueError, "no edge .* were embedded: evaluate_"),
         (lambda model: model.score(nx.empty_graph(["member 0"])), ValueError, "no edge to be told"),
         (lambda model: model.to_frame("polar"), ValueError, "coordinates must be one of poincare"),
         (lambda model: model.to_frame(backend="excel"), ConfigError, "data frames are of pandas"),
@@ -252,7 +251,7 @@ def test_a_start_is_recorded_by_its_digest(model):
 
 def test_a_search_over_parameters_by_rows_fails_and_says_what_to_use():
     search = GridSearchCV(HEAT(**SMALL), {"alpha": [0.1, 0.2]}, cv=3)
-    with pytest.raises(ValueError, match=r"All the 6 fits failed[^$]*square[^$]*choose_parameters"):
+    with pytest.raises(ValueError, match=r"All the 6 fits failed[^$]*square[^$]*evaluate_links"):
         search.fit(nx.to_scipy_sparse_array(KARATE))
 
 
@@ -269,7 +268,7 @@ def test_a_search_over_parameters_works_on_edges_whose_nodes_stay():
 def test_edges_of_nodes_that_were_not_embedded_do_not_count_in_a_score(model):
     more = nx.Graph(KARATE)
     more.add_edges_from([("new", "member 33"), ("newer", "new")])
-    with pytest.warns(UserWarning, match=r"^left out of the score: 2 of 80 edges with .*: choose_parameters"):
+    with pytest.warns(UserWarning, match=r"^left out of the score: 2 of 80 edges with .*: evaluate_links"):
         assert model.score(more) == model.score()
     edges = pd.DataFrame(list(KARATE.edges), columns=["source", "target"])
     search = GridSearchCV(HEAT(**SMALL), {"alpha": [0.0, 0.2]}, cv=KFold(4))
@@ -416,30 +415,25 @@ def test_fit_reads_words_of_texts():
     assert graph.provenance.readings[-1] == "data frame of nodes: about: text"
 
 
-def test_alpha_is_chosen_in_fit_as_by_choose_parameters(tmp_path):
+def test_alpha_is_what_attributes_tell_of_links(tmp_path):
     quick = {"n_components": 2, "walks_per_node": 2, "walk_length": 10, "random_state": 3}
-    ties = nx.barabasi_albert_graph(100, 4, seed=0)
-    rows = np.random.default_rng(0).integers(0, 2, (100, 4)).astype(float)
-    graph = as_graph(ties, rows)
-    model = HEAT(alpha="auto", **quick).fit(graph)
-    chosen = choose_parameters(HEAT(**quick), graph).parameters["alpha"]
-    same = HEAT(alpha=chosen, **quick).fit(graph)
-    assert (model.alpha, model.alpha_, same.alpha_) == ("auto", chosen, chosen)
+    ties = nx.stochastic_block_model(
+        [40] * 4, [[0.5 if a == b else 0.02 for a in range(4)] for b in range(4)], seed=0
+    )
+    ties = nx.Graph(ties)
+    graph = as_graph(ties, np.eye(4)[np.repeat(range(4), 40)])
+    model = HEAT(**quick).fit(graph)
+    same = HEAT(alpha=0.2, **quick).fit(graph)
+    assert (model.alpha, model.alpha_, same.alpha_) == ("auto", 0.2, 0.2)
     assert model.embedding_.tobytes() == same.embedding_.tobytes()
-    assert clone(model).alpha == "auto"
-    bigger = ties.copy()
-    bigger.add_edge(3, 100)
-    new = as_graph(bigger, np.vstack([rows, rows[:1]]))
+    ties.add_edge(3, 160)
+    new = as_graph(ties, np.eye(4)[np.append(np.repeat(range(4), 40), 0)])
     assert model.transform(new).tobytes() == same.transform(new).tobytes()
     model.save(tmp_path / "model.heat")
-    assert HEAT.load(tmp_path / "model.heat").alpha == chosen
-    refitted = model.fit(as_graph(ties))
-    assert refitted.alpha_ == 0.0
-
-
-def test_alpha_has_its_default_where_nothing_can_be_chosen():
-    graph = as_graph(nx.path_graph(20), np.eye(20))
-    with pytest.warns(UserWarning, match=r"alpha is 0\.2"):
-        assert HEAT(alpha="auto", n_components=2, random_state=0).fit(graph).alpha_ == 0.2
-    with pytest.raises(TypeError, match="alpha must be a number, got 'best'"):
+    loaded = HEAT.load(tmp_path / "model.heat")
+    assert (loaded.alpha, loaded.alpha_) == ("auto", 0.2)
+    noise = np.random.default_rng(0).normal(size=(161, 2))
+    assert model.fit(as_graph(ties, noise)).alpha_ == 0.0
+    assert model.fit(as_graph(ties)).alpha_ == 0.0
+    with pytest.raises(ValueError, match=r"alpha must be a number in .* got 'best'"):
         HEAT(alpha="best").fit(graph)

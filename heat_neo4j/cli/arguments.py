@@ -9,7 +9,6 @@ import click
 from click.core import ParameterSource
 
 from heat_neo4j.cli.settings import settings_of
-from heat_neo4j.cli.values import AUTO
 
 if TYPE_CHECKING:
     from heat_neo4j.database.naming import WriteNames
@@ -72,37 +71,22 @@ def key_from(flag: str, given: Sequence[tuple[str, str]]) -> Mapping[str, str]:
 
 
 def heat_from(options: Mapping[str, Any]) -> HEAT:
-    """Return the untrained estimator that the options describe; what is to be chosen has its default."""
+    """Return the untrained estimator that the options describe."""
     from heat_neo4j.heat import HEAT
 
-    chosen = chosen_from(options)
-    model = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
+    model = made(HEAT, **{name: options[name] for name in HEAT_FIELDS})
     made(model.check_parameters)
     return model
 
 
-def chosen_from(options: Mapping[str, Any]) -> list[str]:
-    """Return the names of the parameters that are to be chosen for the graph."""
-    return [name for name in HEAT_FIELDS if options[name] == AUTO]
-
-
-def check_choose_seconds(options: Mapping[str, Any]) -> None:
-    """Refuse a time for choosing where nothing is to be chosen."""
-    source = click.get_current_context().get_parameter_source("choose_seconds")
-    if source is ParameterSource.COMMANDLINE and not chosen_from(options):
-        raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen")
-
-
 def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `pipeline.embed` and `Job` both take."""
-    check_choose_seconds(options)
-    same = ("coordinates", "choose_seconds", "overwrite", "index")
+    same = ("coordinates", "overwrite", "index")
     return {
         "projection": projection_from(options),
         "model": heat_from(options),
         "names": names_from(options),
         "links": links_from(options) if options["links"] else None,
-        "choose": chosen_from(options),
         "memory_limit": memory_limit(options),
         **{name: options[name] for name in same},
     }

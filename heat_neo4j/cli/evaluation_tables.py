@@ -52,12 +52,8 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     if "since" in settings:
         since = list(dict.fromkeys(settings["since"]))
         yield "", f"the latest edges are held out, from {' or '.join(since)} on"
-    is_given = "alpha" in settings and not any("alpha" in chosen for chosen in settings.get("chosen", ()))
-    alpha = f", alpha {settings['alpha']:g}" if is_given else ""
+    alpha = f", alpha {settings['alpha']}" if "alpha" in settings else ""
     yield "HEAT", f"{plural(settings['n_components'], 'dimension')}{alpha}"
-    for seed, chosen in zip(evaluation.seeds, settings.get("chosen", ()), strict=False):
-        values = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
-        yield "", f"chosen for seed {seed}: {values}"
     several = (
         f"mean ± standard deviation of {plural(len(evaluation.seeds), 'seed')}, from {evaluation.seeds[0]} on"
     )

@@ -178,6 +178,6 @@ overwrite_option: Decorator[Any] = verb_options("embed", "overwrite", heading="W
 dry_run_option: Decorator[Any] = verb_options("embed", "dry_run", heading="Writing")
 
 job_options: Decorator[Any] = stack(
-    setting_options("projection", "heat", "choose", "limits", "refresh", "links", "write"), overwrite_option
+    setting_options("projection", "heat", "limits", "refresh", "links", "write"), overwrite_option
 )
 """All that `arguments.job_from` needs."""

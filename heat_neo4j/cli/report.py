@@ -19,11 +19,11 @@ from heat_neo4j.cli.output import (
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
-    from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.driver import LinkExample, RunReport
 
 _LONGEST = 60  # characters of a pattern that are shown
 _MOST_PATTERNS = 20
+_SHOWN = 6  # attributes
 _WITH_EXAMPLES = 5  # patterns whose likeliest links are shown
 
 
@@ -36,7 +36,7 @@ class Counted(NamedTuple):
 
 NO_EXAMPLES: Mapping[str, Sequence[LinkExample]] = {}
 STAGES = (
-    "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
+    "read", "compare", "similarity", "walks", "train", "local", "calibrate", "align", "check",
     "links", "write coordinates", "write links", "index new version", "settle",
     "build index",
 )  # fmt: skip
@@ -85,8 +85,7 @@ def show_run(report: RunReport, _: object = None) -> None:
     if run.status == "dry run":
         facts(plan_lines(run.plan))
     facts(describe(run, stages=bool(verbosity()), examples=report.examples))
-    if report.choice is not None:
-        facts(headed("Chosen", _choice(report.choice)))
+    facts(headed("Attributes", _alpha(run.training)))
     facts(("Note", note) for note in report.notes)
     if run.status == "complete" and run.links_written:
         facts([("Note", untyped_note(run.link_type or ""))])
@@ -245,15 +244,23 @@ def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
         yield "Drift", f"{moved}, all by {drift['mean']:.3f} in the mean{stayed}"
 
 
-def _choice(choice: Choice) -> Iterator[str]:
-    """Yield what was chosen and what it was chosen from."""
-    chosen = ", ".join(f"{name} {value:g}" for name, value in choice.parameters.items())
-    if not choice.trials:
-        yield f"{chosen}: the graph has no attributes"
+def _few(names: Sequence[str]) -> str:
+    more = [] if len(names) <= _SHOWN else [f"and {len(names) - _SHOWN:,} more"]
+    return ", ".join([*names[:_SHOWN], *more])
+
+
+def _alpha(training: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how often steps follow attributes, and which of these tell linked nodes from others."""
+    measured = training.get("attributes", ())
+    if not measured:
         return
-    yield f"{chosen}, after {plural(len(choice.trials), 'training')} in {format_seconds(choice.seconds)}"
-    if not choice.complete:
-        yield "the time given did not suffice to try all"
-    for trial in choice.trials:
-        setting = ", ".join(f"{name} {value:g}" for name, value in trial.parameters.items())
-        yield f"AUROC {trial.auroc:.4f}  {setting} ({plural(trial.walks_per_node, 'walk')} a node)"
+    share = f"alpha {training['alpha']:g}"
+    parts = [
+        [f"{each['name']} {each['auroc']:.2f}" for each in measured if each["used"] == used]
+        for used in (True, False)
+    ]
+    if parts[0]:
+        yield f"{share}: AUROC of linked nodes against others by {_few(parts[0])}"
+    if parts[1]:
+        where = "" if parts[0] else f"{share}: "
+        yield f"{where}not used, as no better than chance: {_few(parts[1])}"

@@ -21,7 +21,6 @@ HEADINGS = {
     "connection": "Connection",
     "projection": "Projection",
     "heat": "Embedding",
-    "choose": "Embedding",
     "refresh": "Refreshing",
     "serve": "Serving",
     "log": "Logging",
@@ -30,7 +29,6 @@ HEADINGS = {
     "links": "Predicted links",
 }
 """The sections of heat.toml, each with its heading in the help."""
-AUTO_PARAMETERS = ("alpha", "sigma", "window_size", "negative_exponent", "learning_rate")
 NAMES = {
     "embedding": "write_property", "radius": "radius_property", "run": "run_property",
     "vector": "vector_property", "link_type": "link_type",
@@ -132,10 +130,7 @@ def _from(
             continue  # the command line has no way to give values of any kind
         name = own if names is None else names[own]
         values = Size() if own == "memory_limit" else given.values
-        values = OrAuto(values) if section == "heat" and own in AUTO_PARAMETERS else values
         text = given.help
-        if isinstance(values, OrAuto):
-            text = f"{text} Or auto."
         if isinstance(values, Size):
             text = f"{text.rstrip('.')}, such as 4GB or 500MB.  [default: what is free]"
         level: Level = "common" if own in common.split() else "file" if own in file.split() else "more"
@@ -169,7 +164,6 @@ SETTINGS = (
            common="labels relationships weight attributes text key"),
     *_from("heat", source_of("heat", "HEAT"), common="n_components alpha random_state",
            file="forward type_balance batch_size n_parts"),
-    *_from("choose", _EMBED, {"choose_seconds": "seconds"}),
     *_from("refresh", source_of("pipeline.job", "Limits"), {"local": "local_limit", "warm": "warm_limit"},
            file="local warm"),
     *_from("refresh", source_of("pipeline.gate", "Gate"),

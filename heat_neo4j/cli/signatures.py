@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from heat_neo4j.cli.values import Count, Keyed, Number, Pair
+from heat_neo4j.cli.values import AUTO, Count, Keyed, Number, OrAuto, Pair
 
 PACKAGE = Path(__file__).parents[1]
 _DEFINITIONS = ast.ClassDef | ast.FunctionDef
@@ -68,7 +68,8 @@ class Parameter:
             any_number: dict[str, Any] = {"largest": None} if annotation.startswith("R") else {}  # a seed
             return Count(**self._bounds(), **any_number)
         if annotation.startswith(("float", "Sequence[float]")):
-            return Number(**self._bounds())
+            numbers = Number(**self._bounds())
+            return OrAuto(numbers) if AUTO in annotation else numbers
         if "Path" in annotation:
             return FOLDER if "folder" in self.kind else FILE_IN if "existing" in self.kind else FILE
         plain = {"Key": Keyed(), "bool": click.BOOL}

@@ -84,7 +84,7 @@ class Number(click.FloatRange):
 
 
 class OrAuto(click.ParamType):  # type: ignore[type-arg]
-    """A number in a range, or the word "auto": the parameter is then chosen for the graph."""
+    """A number in a range, or the word "auto": the graph then decides."""
 
     name = "number or auto"
 

@@ -8,7 +8,7 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from heat_neo4j._utils.random import Keys, RandomState, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_positive, check_probability
 from heat_neo4j._utils.version import __version__
+from heat_neo4j.embedding.attribute_signal import AUTO, teleports
 from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
 from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.compiling import make_ready
@@ -50,7 +51,7 @@ class Estimator(Protocol):
     """What training reads of `heat_neo4j.HEAT`, which documents the parameters and attributes."""
 
     n_components: int
-    alpha: float
+    alpha: float | Literal["auto"]
     forward: float
     type_balance: float
     sigma: float
@@ -121,7 +122,10 @@ def fit_points(model: Estimator, graph: Graph, start: Array | None, on_progress:
 def checked_schedule(model: Estimator) -> tuple[Schedule, int]:
     """Return what is to be trained, and the number of threads; the errors are those of `HEAT.fit`."""
     check_integer("n_components", model.n_components, minimum=1, maximum=MOST_COMPONENTS)
-    check_probability("alpha", model.alpha)
+    if isinstance(model.alpha, str) and model.alpha != AUTO:
+        raise ValueError(f'alpha must be a number in [0, 1] or "auto", got {model.alpha!r}')
+    if model.alpha != AUTO:
+        check_probability("alpha", model.alpha)
     check_probability("forward", model.forward)
     check_probability("type_balance", model.type_balance)
     check_integer("walk_length", model.walk_length, minimum=2)
@@ -288,16 +292,17 @@ class _Training:
 
     def _walks(self, keys: Keys) -> tuple[Walks, dict[str, Any]]:
         """Make the walks; return facts about their steps along attributes too."""
+        chosen = teleports(self.graph, self.model.alpha)
         walks = make_walks(
-            self.graph,
-            alpha=self.model.alpha,
+            chosen.graph,
+            alpha=chosen.alpha,
             walk_length=self.model.walk_length,
             key=keys.walks,
             forward=self.model.forward,
             type_balance=self.model.type_balance,
             team=self.team,
         )
-        return walks, {"attribute_sampling": _sampling(walks.similarity)}
+        return walks, {**chosen.facts(), "attribute_sampling": _sampling(walks.similarity)}
 
     def _pairs(self, walks: Walks, shares: Iterable[RecordedPairs] | None = None) -> WalkPairs:
         """Collect the pairs of the walks, or of shares that others have recorded."""

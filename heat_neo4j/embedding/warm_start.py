@@ -14,6 +14,7 @@ from heat_neo4j._kernels.elementwise import power
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads
+from heat_neo4j.embedding.attribute_signal import teleports
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.fitting import Estimator, checked_schedule
 from heat_neo4j.embedding.pairs import negatives_of_walks
@@ -58,8 +59,9 @@ def fit_warm(
     seed = draw_seed(model.random_state)
     keys = make_keys(seed)
     alone = bool((graph.degrees == 0).any())
-    similarity = make_similarity(graph, table_limit=0) if alone or new.any() else no_similarity()
-    walks = make_walks(graph, alpha=model.alpha, walk_length=2, key=keys.walks, similarity=similarity)
+    chosen = teleports(graph, model.alpha)
+    similarity = make_similarity(chosen.graph, table_limit=0) if alone or new.any() else no_similarity()
+    walks = make_walks(graph, alpha=chosen.alpha, walk_length=2, key=keys.walks, similarity=similarity)
     still = _without_pairs(walks, graph) & ~new
     still_points = points[still]
     start = unrefined_radii(points, graph) if model.refine else points
@@ -169,11 +171,12 @@ def fit_local(
     parts: list[Trained] = []
     with WorkerThreads(threads) as team:
         # Few steps are drawn: a table of all similarities would cost more than it saves.
-        similarity = make_similarity(graph, table_limit=0, team=team)
+        chosen = teleports(graph, model.alpha)
+        similarity = make_similarity(chosen.graph, table_limit=0, team=team)
         length = schedule.window_size + 1
         walks = make_walks(
             graph,
-            alpha=model.alpha,
+            alpha=chosen.alpha,
             walk_length=length,
             key=keys.walks,
             forward=model.forward,
@@ -223,6 +226,7 @@ def fit_local(
         "new_nodes": int(new.sum()),
         "changed_nodes": int(moving.sum()),
         "damped_steps": sum(part.n_damped for part in parts),
+        **chosen.facts(),
     }
     return local
 

@@ -24,7 +24,7 @@ from heat_neo4j.evaluation.methods import (
 from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, Limits
 from heat_neo4j.evaluation.report import Curve, Evaluation, Row, Trials, comparison_notes
 from heat_neo4j.graph import Graph
-from heat_neo4j.heat import HEAT, without_auto
+from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import patterns_of
@@ -44,8 +44,6 @@ def evaluate_links(
     baselines: bool = True,
     gensim: bool = False,
     score: str = "link",
-    choose: Sequence[str] = (),
-    choose_seconds: float | None = None,
     limits: Limits = DEFAULT_LIMITS,
     on_progress: Progress | bool = False,
 ) -> Evaluation:
@@ -80,10 +78,6 @@ def evaluate_links(
     score : {"link", "distance"}
         Rank by the link score, too (one more training a seed), or by the distance alone. If it cannot be
         fitted, its row says why.
-    choose : sequence of str
-        Parameters to choose for each training graph by `tuning.choose_parameters`.
-    choose_seconds : float, optional
-        Time for that, for each seed.
     limits : Limits
         What is exact and what is sampled.
     on_progress : callable
@@ -97,14 +91,10 @@ def evaluate_links(
     ------
     EvaluationError
         If a pattern is not in the graph, or no link of any can be held out.
-    TuningError
-        If so few edges are left that no parameter can be chosen.
     NothingToLearnError, ValueError
         If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
     """
     graph = as_graph(graph)
-    model, auto = without_auto(model)
-    choose = [*choose, *auto]
     wanted = _patterns(graph, patterns)
     on_progress = as_progress(on_progress)
     others = methods or {}
@@ -114,14 +104,11 @@ def evaluate_links(
     seeds, splits = check_seeds(seeds), dict[str, list[Any]]()
     for seed in seeds:
         cut = _noted_split(graph, share, seed, split, splits)
-        own_rows.append(OwnRows(model, choose, choose_seconds, on_progress))
+        own_rows.append(OwnRows(model, on_progress))
         held_out = _held_out(graph, cut, wanted, seed, limits)
         for name, method in {**own_rows[-1].methods(score), **others}.items():
             table.score(name, method, cut, seed, held_out)
     settings = {"share": share, "split": split, **splits, **described(model)}
-    if choose:
-        choices = [own.choice for own in own_rows]
-        settings["chosen"] = [{} if each is None else dict(each.parameters) for each in choices]
     rows = table.rows()
     if not rows:
         raise EvaluationError("; ".join(map(_nothing, wanted)))

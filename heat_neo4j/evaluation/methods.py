@@ -34,7 +34,6 @@ from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
 from heat_neo4j.linkpred.splits import latest_or_random
 from heat_neo4j.linkpred.stack import stack
-from heat_neo4j.linkpred.tuning import Choice, choose_parameters
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -226,20 +225,12 @@ def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress)
 
 
 class OwnRows:
-    """Trains what our rows need of one training graph, once for all of them.
+    """Trains what our rows need of one training graph, once for all of them."""
 
-    The parameters named in `choose` are chosen for that graph, by edges held out of it, in `choose_seconds`.
-    """
-
-    def __init__(
-        self, model: HEAT, choose: Sequence[str], choose_seconds: float | None, on_progress: Progress
-    ) -> None:
-        self._model, self._choose, self._choose_seconds = model, tuple(choose), choose_seconds
-        self._on_progress = on_progress
+    def __init__(self, model: HEAT, on_progress: Progress) -> None:
+        self._model, self._on_progress = model, on_progress
         self._fitted: HEAT | None = None
         self._held_out: HeldOut | None = None
-        self.choice: Choice | None = None
-        """What was chosen, once a row has been scored."""
 
     def methods(self, score: str) -> dict[str, Method]:
         """Return the rows by name."""
@@ -259,10 +250,6 @@ class OwnRows:
     def _fit(self, graph: Graph, seed: int) -> HEAT:
         if self._fitted is None:
             model: Any = clone(self._model).set_params(random_state=seed)
-            if self._choose:
-                limits: Any = {"budget_seconds": self._choose_seconds, "on_progress": self._stage(seed, "")}
-                self.choice = choose_parameters(model, graph, self._choose, **limits)
-                model.set_params(**self.choice.parameters)
             self._fitted = model.fit(graph, on_progress=self._stage(seed, ""))
         return self._fitted
 

@@ -145,6 +145,6 @@ def _matrix(data: Any) -> sparse.csr_array:
         raise ValueError(
             f"a matrix of weights must be square, a row and a column for each node, and has "
             f"{plural(rows, 'row')} and {plural(columns, 'column')}: a graph cannot be split by rows, as "
-            "GridSearchCV and cross_val_score do; choose_parameters and evaluate_links hold out edges"
+            "GridSearchCV and cross_val_score do; evaluate_links holds out edges"
         )
     return sparse.csr_array(values)

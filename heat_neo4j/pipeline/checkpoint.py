@@ -1,7 +1,7 @@
 """A file that holds a trained model until it is published, so that it is not trained again."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
@@ -39,15 +39,15 @@ class Checkpoint:
         if path.exists() and self._read() is None:
             raise ConfigError(f"checkpoint {path} is another kind of file: choose another name")
 
-    def restore(self, model: HEAT, graph: Graph, chosen: Sequence[str]) -> dict[str, Any] | None:
+    def restore(self, model: HEAT, graph: Graph) -> dict[str, Any] | None:
         """Fit `model` from the file if it is of the same graph and parameters; return the `extra` of `save`.
 
-        Parameters that are to be `chosen` are taken as they were chosen then. None if there is nothing of
-        use; a ConfigError if the file is of the same graph and parameters, and has been changed since.
+        None if there is nothing of use; a ConfigError if the file is of the same graph and parameters, and
+        has been changed since.
         """
         if self._path is None:
             return None
-        self._fingerprint = _fingerprint(model, graph, chosen)
+        self._fingerprint = _fingerprint(model, graph)
         content = self._read()
         if content is None:
             return None
@@ -56,7 +56,7 @@ class Checkpoint:
             return None
         self.notes = (f"the training was taken from checkpoint {self._path}, of an attempt before",)
         try:
-            return _fit_from(model, graph, content, chosen)
+            return _fit_from(model, graph, content)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise ConfigError(f"checkpoint {self._path} is damaged: delete it, or name another") from error
 
@@ -100,12 +100,10 @@ class Checkpoint:
         return content if str(content.get("format", "")) == _FORMAT else None
 
 
-def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any], chosen: Sequence[str]) -> dict[str, Any]:
+def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any]) -> dict[str, Any]:
     """Make `model` what a file holds and return the extra data, or raise some error."""
     facts = json.loads(str(content["facts"]))
     embedding, losses, extra = content["embedding"], content["losses"], facts["extra"]
-    model.set_params(**{name: facts["parameters"][name] for name in chosen})
-    model.check_parameters()
     if embedding.shape != (graph.n_nodes, model.n_components + 1) or embedding.dtype != np.float64:
         raise ValueError("the embedding is of another shape")
     check_points(embedding)
@@ -118,14 +116,12 @@ def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any], chosen: Seq
     return extra
 
 
-def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
-    """Return a hash of all that decides an embedding, but for what is to be chosen."""
+def _fingerprint(model: HEAT, graph: Graph) -> str:
+    """Return a hash of all that decides an embedding."""
     parameters = model.get_params()
     digest = blake2b(digest_size=16)
-    decisive = {
-        name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *RUNTIME_PARAMETERS}
-    }
-    digest.update(_json([__version__, decisive, sorted(chosen)]).encode())
+    decisive = {name: parameters[name] for name in sorted(parameters) if name not in RUNTIME_PARAMETERS}
+    digest.update(_json([__version__, decisive]).encode())
     digest.update(graph.digest().encode())
     return digest.hexdigest()
 

@@ -26,7 +26,6 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
-from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.fit import (
@@ -130,7 +129,6 @@ class RunReport(Result):
 
     run: RunRecord  # as the graph has it; with status "dry run" if nothing was written
     score: LinkScore | None = None  # what ranked the links and gave their probabilities
-    choice: Choice | None = None  # the parameters that were chosen, and why
     notes: tuple[str, ...] = ()  # what went otherwise than asked, one line each
     examples: Mapping[str, Sequence[LinkExample]] = field(default_factory=dict)  # the likeliest, by pattern
 
@@ -139,7 +137,6 @@ class RunReport(Result):
         return {
             **self.run.to_dict(),
             "link_score": None if self.score is None else self.score.to_dict(),
-            "choice": None if self.choice is None else self.choice.to_dict(),
             "notes": list(self.notes),
             "examples": {
                 pattern: [each._asdict() for each in links] for pattern, links in self.examples.items()
@@ -158,7 +155,6 @@ class Work:
     checkpoint: Checkpoint
     model: HEAT  # fitted, once it is trained
     notes: tuple[str, ...]  # for the user, one line each
-    choice: Choice | None = None
     earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
     points: NDArray[np.float64] | None = None  # the published coordinates, where links come from these
     link_model: LinkModel = NO_LINK_MODEL
@@ -199,7 +195,7 @@ def run_job(
         store, job.projection, recipe, session.on_progress, scratch=job.model.scratch
     )
     session.clock.lap("read")
-    state = GraphState(graph, job.settings(), float(job.model.alpha), run if mode == LINKS else None)
+    state = GraphState(graph, job.settings(), job.model.alpha, run if mode == LINKS else None)
     if refresh:
         state = _with_published(session, state)
     plan = make_plan(job, mode, state)
@@ -220,7 +216,7 @@ def run_job(
 
 def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLinks | None) -> RunReport:
     """Publish the fitted model of a job, and links, as the job itself would; it has been done elsewhere."""
-    state = GraphState(graph, job.settings(), float(job.model.alpha))
+    state = GraphState(graph, job.settings(), job.model.alpha)
     plan = make_plan(job, EMBED, state)
     session.clock.laps(getattr(job.model, "training_", {}).get("seconds", {}))  # none of given points
     score = None if links is None or not isinstance(links.score, LinkScore) else links.score
@@ -315,9 +311,9 @@ def _train(work: Work) -> Work:
     session, job, graph, mode = work.session, work.job, work.state.graph, work.plan.mode
     try:
         if mode == FULL:
-            choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
-            notes = (*work.notes, *work.checkpoint.notes, *saved["notes"], *time_limit_notes(job.model))
-            return replace(work, choice=choice, earlier=saved, notes=notes)
+            saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
+            notes = (*work.notes, *work.checkpoint.notes, *time_limit_notes(job.model))
+            return replace(work, earlier=saved, notes=notes)
         model = fit_on(job, mode, work.state, session.clock, session.on_progress)
     except NothingToLearnError as error:
         advice = "`heat check` shows what the projection matches"
@@ -445,13 +441,13 @@ def _publish(work: Work) -> Work:
         record = _write(work, run)
         work.checkpoint.remove()
     score = None if links is None else work.link_model.score
-    return replace(work, report=RunReport(record, score, work.choice, work.notes, work.examples))
+    return replace(work, report=RunReport(record, score, work.notes, work.examples))
 
 
 def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters to record beside the model's own, and further fields of the run's record."""
     job, state, plan, quality, drift = work.job, work.state, work.plan, work.quality, work.drift
-    parameters: dict[str, Any] = {} if work.choice is None else {"choice": work.choice.to_dict()}
+    parameters: dict[str, Any] = {}
     if job.links is not None and work.links is not None:
         counts = np.bincount(
             np.empty(0, np.int64) if work.links.pattern is None else work.links.pattern,

@@ -3,7 +3,7 @@
 ``heat embed``, ``heat links`` and ``heat refresh`` run the jobs, and so does a scheduler.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.graph import Graph
-from heat_neo4j.heat import HEAT, without_auto
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.checkpoint import Checkpoint
@@ -41,8 +41,6 @@ def embed(
     model: str | WriteNames = "heat",
     coordinates: str = "poincare",
     links: LinkOptions | None = _DEFAULT_LINKS,
-    choose: Sequence[str] = (),
-    choose_seconds: float | None = None,
     memory_limit: int | None = None,
     checkpoint: Path | None = None,
     new_recipe: bool = False,
@@ -62,19 +60,13 @@ def embed(
     projection : Projection
         What to read.
     estimator : HEAT
-        The estimator; it is fitted here, and gets the values that are chosen, such as that of
-        ``alpha="auto"``.
+        The estimator; it is fitted here.
     model : str or WriteNames
         Name of the model to publish; or `WriteNames`, which also names what is written.
     coordinates : {"poincare", "hyperboloid", "klein"}
         Coordinates to store.
     links : LinkOptions, optional
         Which links to predict; None for none. Earlier predicted links of the model then stay published.
-    choose : sequence of str
-        Parameters to choose by `choose_parameters`; the run records what was tried. Where nothing can be
-        chosen the estimator's own values are taken, and a note says why.
-    choose_seconds : float above 0, default: about 5 trainings for each
-        Seconds to choose auto parameters.
     memory_limit : int, at least 1, optional
         Refuse a run that would need more memory. In bytes; nothing is begun.
     checkpoint : Path, optional
@@ -118,16 +110,12 @@ def embed(
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     training = Checkpoint(checkpoint)
     begin_compiling()
-    plain, auto = without_auto(estimator)
-    estimator.set_params(alpha=plain.alpha)
     job = Job(
         projection,
         estimator,
         names,
         coordinates,
         links,
-        [*choose, *auto],
-        choose_seconds,
         memory_limit,
         overwrite,
         index,
@@ -184,8 +172,7 @@ def publish(
         score = "link" if isinstance(links.score, LinkScore) else "distance"
         options = LinkOptions(**links.search, score=score)
     projection = Projection.from_dict(graph.provenance.projection)
-    plain, auto = without_auto(estimator)
-    job = Job(projection, plain, names, coordinates, options, auto, overwrite=overwrite, index=index)
+    job = Job(projection, estimator, names, coordinates, options, overwrite=overwrite, index=index)
     with open_session(store, names.model, as_progress(on_progress), dry_run=False) as session:
         return publish_fitted(session, job, graph, links)
 

@@ -18,7 +18,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
-from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
@@ -68,45 +67,22 @@ def check_scheduler(model: HEAT) -> None:
 
 def fit_full(
     job: Job, graph: Graph, checkpoint: Checkpoint, clock: Clock, on_progress: Progress
-) -> tuple[Choice | None, dict[str, Any]]:
-    """Choose parameters and fit the job's model in full, or take both from the checkpoint.
-
-    Return the choice, and what the checkpoint holds beside the model: "choice", "notes", and the link model
-    of an earlier attempt.
-    """
+) -> dict[str, Any]:
+    """Fit the job's model in full, or take it from the checkpoint; return what else that holds."""
     model = job.model
-    saved = checkpoint.restore(model, graph, job.choose)
-    if saved is not None:
-        choice = None if saved["choice"] is None else Choice.from_dict(saved["choice"])
-    else:
-        choice, notes = _choose(job, graph, on_progress)
-        if job.choose:
-            clock.lap("choose")
+    saved = checkpoint.restore(model, graph)
+    if saved is None:
         model.fit(graph, on_progress=on_progress)
-        saved = {"choice": None if choice is None else choice.to_dict(), "notes": notes}
+        saved = {}
         checkpoint.save(model, saved)
     clock.laps(model.training_["seconds"])
-    return choice, saved
+    return saved
 
 
 def time_limit_notes(model: HEAT) -> tuple[str, ...]:
     """Return a line for the user if the training of a model ended at its time limit."""
     share = model.training_["trained_share"]
     return (f"training ended at the time limit, after {share:.1%} of its pairs",) if share < 1.0 else ()
-
-
-def _choose(job: Job, graph: Graph, on_progress: Progress) -> tuple[Choice | None, tuple[str, ...]]:
-    """Choose parameters and give them to the model; or return None and a note why."""
-    if not job.choose:
-        return None, ()
-    try:
-        choice = choose_parameters(
-            job.model, graph, job.choose, budget_seconds=job.choose_seconds, on_progress=on_progress
-        )
-    except TuningError as error:
-        return None, (f"{error}: the values given, or the defaults, were taken",)
-    job.model.set_params(**choice.parameters)
-    return choice, ()
 
 
 def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> HEAT:

@@ -21,8 +21,7 @@ from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.errors import ConfigError
-from heat_neo4j.heat import HEAT, without_auto
-from heat_neo4j.linkpred.tuning import GRIDS
+from heat_neo4j.heat import HEAT
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.published_model import model_of
@@ -144,8 +143,8 @@ class Job:
 
     Parameters
     ----------
-    projection, model, names, coordinates, links, choose, choose_seconds, memory_limit, overwrite, index
-        As for `pipeline.embed`. Parameters that are to be chosen are chosen by full runs.
+    projection, model, names, coordinates, links, memory_limit, overwrite, index
+        As for `pipeline.embed`.
     limits : Limits
         How much change asks for how much work.
     gate : Gate
@@ -164,8 +163,6 @@ class Job:
     names: WriteNames = field(default_factory=WriteNames)
     coordinates: str = "poincare"
     links: LinkOptions | None = field(default_factory=LinkOptions)
-    choose: Sequence[str] = ()
-    choose_seconds: float | None = None
     memory_limit: int | None = None
     overwrite: bool = False
     index: bool = True
@@ -176,11 +173,8 @@ class Job:
     follows: Collection[str] = ()
 
     def settings(self) -> dict[str, Any]:
-        """Return all that decides a version beside the graph and the seed, as JSON data.
-
-        Parameters of the model are those before any is chosen, and "auto" where one is to be chosen.
-        """
-        parameters = self.model.get_params() | dict.fromkeys(self.choose, "auto")
+        """Return all that decides a version beside the graph and the seed, as JSON data."""
+        parameters = self.model.get_params()
         settings = {
             "projection": self.projection.to_dict(),
             "model": {name: parameters[name] for name in sorted(parameters) if name not in NO_SETTINGS},
@@ -211,9 +205,6 @@ def _shown(value: Any) -> str:
     return "off" if value is None else str(value)
 
 
-_AUTO = "auto"
-
-
 def published_links(bookkeeping: Bookkeeping, model: str) -> LinkOptions | None:
     """Return the options by which the published links of a model were predicted; None if it has none."""
     run_id = bookkeeping.published(model).get("linkRun")
@@ -225,20 +216,15 @@ def published_links(bookkeeping: Bookkeeping, model: str) -> LinkOptions | None:
 
 
 def published_job(bookkeeping: Bookkeeping, run: RunRecord, trust: Trust, model: HEAT | None = None) -> Job:
-    """Return the job that published `run`, or the same with the parameters of another `model`.
-
-    A parameter that the run chose for its graph is chosen again by a full run, unless `model` changes it.
-    """
+    """Return the job that published `run`, or the same with the parameters of another `model`."""
     trained = model_of(run)
-    asked, auto = without_auto(model or trained)
     own, used = (model or trained).get_params(), trained.get_params()
     return Job(
         run.trusted_projection(trust),
-        asked,
+        model or trained,
         trust.require_names(run.names),
         run.coordinates or COORDINATES[0],
         published_links(bookkeeping, run.model),
-        auto,
         index=bool(run.indexes),
         follows={f"heat.{name}" for name in own if own[name] == used.get(name)},
     )
@@ -252,8 +238,7 @@ def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) 
     """
     if not job.follows or not run.settings:
         return job
-    parameters, choose = _recorded_parameters(run)
-    taken = _only(parameters, _names(job.follows, "heat"))
+    taken = _only(_recorded_parameters(run), _names(job.follows, "heat"))
     projection = run.trusted_settings(trust, _names(job.follows, "projection"))
     own = job.projection.to_dict() | projection
     if own["node_filter"] == run.projection.get("node_filter") and not own["filter_parameters"]:
@@ -270,10 +255,6 @@ def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) 
             job,
             projection=Projection.from_dict(own),
             model=model,
-            choose=[
-                *(name for name in job.choose if name not in taken),
-                *(name for name in choose if f"heat.{name}" in job.follows),
-            ],
             links=_followed_links(job, links),
             names=WriteNames(**names),
             coordinates=_recorded_coordinates(run) if "coordinates" in written else job.coordinates,
@@ -286,22 +267,18 @@ def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) 
         ) from error
 
 
-def _recorded_parameters(run: RunRecord) -> tuple[dict[str, Any], list[str]]:
-    """Return the parameters that a run was asked to train with, and the names of those to be chosen.
+def _recorded_parameters(run: RunRecord) -> dict[str, Any]:
+    """Return the parameters that a run was asked to train with.
 
     Those that belong to a machine are left out: a scheduler or a folder that the database names is not used.
     """
     recorded = run.settings.get("model")
     if not isinstance(recorded, Mapping):
         raise run.damage("settings")
-    named = {name: value for name, value in recorded.items() if name not in NO_SETTINGS}
-    choose = [name for name, value in named.items() if value == _AUTO]
-    parameters = {name: value for name, value in named.items() if value != _AUTO}
-    if not GRIDS.keys() >= set(choose):
-        raise run.damage("settings")
+    parameters = {name: value for name, value in recorded.items() if name not in NO_SETTINGS}
     with _damage(run, "settings"):
         HEAT().set_params(**parameters).check_parameters()
-    return parameters, choose
+    return parameters
 
 
 def _recorded_coordinates(run: RunRecord) -> str:

@@ -10,6 +10,7 @@ from heat_neo4j._utils.display import format_bytes
 from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.embedding.attribute_signal import ALPHA, AUTO
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
@@ -249,6 +250,8 @@ def run_size(
     """
     counts = store.count(projection)
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
+    if parameters["alpha"] == AUTO:
+        parameters["alpha"] = ALPHA  # the most that it may be
     return RunSize(
         nodes=counts.nodes,
         relationships=counts.relationships,

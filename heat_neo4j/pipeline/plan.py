@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.embedding.attribute_signal import teleports
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.embedding.warm_start import short_schedule
 from heat_neo4j.errors import ProjectionError, QualityRejected
@@ -92,8 +93,8 @@ class GraphState:
     """The graph as it is, beside what is published."""
 
     graph: Graph
-    settings: Mapping[str, Any]  # of the job, before any parameter is chosen
-    alpha: float = 0.0  # share of a walk's steps that follow attributes
+    settings: Mapping[str, Any]  # of the job
+    alpha: float | Literal["auto"] = 0.0  # share of a walk's steps that follow attributes
     run: RunRecord | None = None  # the published run, where the job goes by it
     stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
     rejected: RunRecord | None = None  # the latest run, if the gate rejected it
@@ -332,8 +333,7 @@ def _training(job: Job, mode: str, state: GraphState) -> str:
         walks = short_schedule(job.model)["walks_per_node"]
         return f"all nodes, on from the published coordinates: {plural(walks, 'walk')} per node"
     walks = job.model.get_params()["walks_per_node"]
-    chosen = f"; {', '.join(job.choose)} chosen for the graph" if job.choose else ""
-    return f"all nodes, from scratch: {plural(walks, 'walk')} per node{chosen}"
+    return f"all nodes, from scratch: {plural(walks, 'walk')} per node"
 
 
 def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
@@ -361,12 +361,12 @@ def _search(links: LinkOptions) -> str:
 
 
 def _changed_shares(
-    at_nodes: NodeChanges | None, stored: StoredCoordinates, graph: Graph, alpha: float
+    at_nodes: NodeChanges | None, stored: StoredCoordinates, graph: Graph, alpha: float | Literal["auto"]
 ) -> Array | None:
     """Return the share of each node's steps that changes lead elsewhere."""
     if at_nodes is None:
         return None
-    alpha = alpha if graph.n_attributes else 0.0
+    alpha = teleports(graph, alpha).alpha if graph.n_attributes else 0.0
     by_edges = np.minimum(at_nodes.edges / np.maximum(graph.degrees, 1), 1.0)
     by_edges[(at_nodes.edges > 0) & (graph.degrees == 0)] = 1.0
     shares = np.where(graph.degrees == 0, 1.0, alpha) * at_nodes.attributes

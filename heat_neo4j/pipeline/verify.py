@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, RunRecord, nothing_
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import previous_of
 from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
+from heat_neo4j.embedding.attribute_signal import AUTO
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.embedding.training import DivergedError
@@ -248,17 +249,13 @@ def _earlier(books: Bookkeeping, run: RunRecord) -> RunRecord | None:
     return earlier.whole()
 
 
-def _alpha(run: RunRecord) -> float:
+def _alpha(run: RunRecord) -> float | Literal["auto"]:
     """Return the share of a walk's steps that follows attributes, by which a local run weighed changes."""
     if run.decision != LOCAL:
         return 0.0  # nothing asks for it
     try:
         alpha = run.settings["model"]["alpha"]
-        if alpha == "auto":  # the run weighed by the default of its caller
-            raise NotVerifiable(
-                f"run {run.run_id} is local and did not record which alpha weighed its changes"
-            )
-        return float(alpha)
+        return AUTO if alpha == AUTO else float(alpha)
     except (KeyError, TypeError, ValueError) as error:
         raise run.damage("settings") from error
 

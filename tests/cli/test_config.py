@@ -52,7 +52,7 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
         ("[heet]\n", "unknown section [heet]; did you mean 'heat'?"),
         (
             "[zzz]\n",
-            "unknown section [zzz]; known: connection, projection, heat, choose, refresh, serve, log, "
+            "unknown section [zzz]; known: connection, projection, heat, refresh, serve, log, "
             "limits, write, links",
         ),
         ("heat = 3\n", "[heat] must be a section, got 3"),
@@ -102,6 +102,6 @@ def test_the_kinds_are_those_that_are_checked():
 
 def test_auto_is_a_value_where_it_may_be(tmp_path):
     file = tmp_path / "heat.toml"
-    file.write_text('[heat]\nalpha = "auto"\nwindow_size = "auto"\nsigma = 1.5\n[choose]\nseconds = 60\n')
-    values = {"heat.alpha": "auto", "heat.window_size": "auto", "heat.sigma": 1.5, "choose.seconds": 60}
+    file.write_text('[heat]\nalpha = "auto"\nsigma = 1.5\n')
+    values = {"heat.alpha": "auto", "heat.sigma": 1.5}
     assert read_config(file) == values

@@ -153,12 +153,6 @@ def test_what_is_not_a_number_is_told_of_auto_too():
     assert "'aut' is not a valid float range; or give auto" in result.output
 
 
-def test_a_time_for_choosing_nothing_is_refused():
-    result = CliRunner().invoke(heat, ["embed", "--choose-seconds", "5"])
-    assert result.exit_code == 2
-    assert "--choose-seconds: no parameter is auto, so nothing is chosen" in result.output
-
-
 @pytest.mark.parametrize(
     ("given", "meant"), [(["embd"], "embed"), (["index", "staus"], "status"), (["runs", "sow"], "show")]
 )

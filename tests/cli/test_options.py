@@ -16,7 +16,6 @@ from heat_neo4j.cli.values import OrAuto
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.tuning import GRIDS
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import SCORES, Job, Limits, LinkOptions
 
@@ -52,11 +51,11 @@ def test_heat_toml_and_the_commands_know_the_same_keys():
 
 
 def test_auto_and_scores_are_those_of_the_python_api():
-    assert {setting.name for setting in SETTINGS if isinstance(setting.type, OrAuto)} == set(GRIDS)
+    assert {setting.name for setting in SETTINGS if isinstance(setting.type, OrAuto)} == {"alpha"}
     for key, parameter in options_by_key("embed").items():
         is_text = parsed_or_none(parameter, "any text") is not None
         takes_auto = key.startswith("heat.") and not is_text and parsed_or_none(parameter, "auto") == "auto"
-        assert takes_auto == (key.removeprefix("heat.") in GRIDS), key
+        assert takes_auto == (key == "heat.alpha"), key
     assert tuple(options_by_key("embed")["links.score"].type.choices) == SCORES
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from heat_neo4j import HEAT, LinkOptions, LoadNames, Projection, WriteNames
 from heat_neo4j.cli.signatures import source_of, verb
-from heat_neo4j.cli.values import Count, Keyed, Number, Pair
+from heat_neo4j.cli.values import Count, Keyed, Number, OrAuto, Pair
 from heat_neo4j.client import Database
 from heat_neo4j.pipeline.gate import Gate
 
@@ -52,7 +52,9 @@ def test_a_docstring_gives_kind_range_and_help():
         source_of("database.projection", "Projection").parameters,
     )
     alpha, patterns = of_heat["alpha"], source_of("pipeline.job", "LinkOptions").parameters["patterns"]
-    assert (type(alpha.values), alpha.values.min, alpha.values.max, alpha.default) == (Number, 0, 1, 0.2)
+    assert isinstance(alpha.values, OrAuto)
+    numbers = alpha.values.numbers
+    assert (type(numbers), numbers.min, numbers.max, alpha.default) == (Number, 0, 1, "auto")
     assert alpha.help == "Share of steps that follow attributes; 0 is topology only."
     assert type(of_heat["walk_length"].values) is Count
     assert of_heat["sigma"].values.min_open

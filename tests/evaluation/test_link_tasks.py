@@ -25,7 +25,6 @@ from heat_neo4j.linkpred.baselines import BaselineUnavailableError, popularity
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import split_edges
-from heat_neo4j.linkpred.tuning import choose_parameters
 
 MODEL = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1)
 
@@ -93,18 +92,6 @@ def test_the_rows_of_ours_are_trained_and_fitted_on_the_training_graph_alone() -
             assert reached == pytest.approx(auroc(*scores), abs=1e-12)
     figures = set(found.row("HEAT, link score").figures)
     assert set(found.row("HEAT").figures) == figures - {"calibration_error"}
-
-
-def test_parameters_are_chosen_on_each_training_graph() -> None:
-    model = clone(MODEL).set_params(walks_per_node=1)
-    found = evaluate_links(lattice(), model, seeds=(0, 5), methods={}, score="distance", choose=("alpha",))
-    for seed, chosen, value in zip(
-        (0, 5), found.settings["chosen"], found.row("HEAT").figures["auroc"].values, strict=True
-    ):
-        split = split_edges(lattice(), 0.15, seed, how="random")
-        twin = clone(model).set_params(random_state=seed)
-        assert chosen == choose_parameters(twin, split.train, ("alpha",)).parameters
-        assert value == link_auroc(twin.set_params(**chosen).fit(split.train).embedding_, split)
 
 
 def test_every_method_gets_the_training_graph_and_the_seed_and_nothing_more() -> None:

@@ -234,7 +234,7 @@ def frame(**columns):
     ("data", "attributes", "error", "line"),
     [
         ("graph", None, TypeError, "a graph must be a Graph, .*; got str"),
-        (np.ones((2, 3)), None, ValueError, "must be square, .* 2 rows and 3 columns: .*choose_parameters"),
+        (np.ones((2, 3)), None, ValueError, "must be square, .* 2 rows and 3 columns: .*evaluate_links"),
         (np.ones(3), None, ValueError, "square"),
         ([(0, 1), (1, 2), (2, 0)], None, ValueError, "square"),
         (np.ones((2, 2)) * 1j, None, ValueError, "Complex data not supported"),

@@ -28,10 +28,10 @@ def path(tmp_path):
     return tmp_path / "run.checkpoint"
 
 
-def save(path, fitted=None, graph=RING, chosen=()):
+def save(path, fitted=None, graph=RING):
     fitted = fitted or model(random_state=2**63 + 5)
     checkpoint = Checkpoint(path)
-    assert checkpoint.restore(fitted, graph, chosen) is None
+    assert checkpoint.restore(fitted, graph) is None
     fitted.fit(graph)
     checkpoint.save(fitted, KEPT)
     return fitted
@@ -41,7 +41,7 @@ def test_a_fitted_model_comes_back_whole(path):
     fitted = save(path)
     assert path.stat().st_mode & 0o777 == 0o600
     again, checkpoint = model(random_state=2**63 + 5, n_threads=1), Checkpoint(path)
-    assert checkpoint.restore(again, RING, ()) == KEPT
+    assert checkpoint.restore(again, RING) == KEPT
     np.testing.assert_array_equal(again.embedding_, fitted.embedding_)
     np.testing.assert_array_equal(again.loss_curve_, fitted.loss_curve_)
     assert (again.seed_, again.n_pairs_, again.training_) == (fitted.seed_, fitted.n_pairs_, fitted.training_)
@@ -52,20 +52,20 @@ def test_a_fitted_model_comes_back_whole(path):
 
 def test_a_scalar_of_numpy_is_the_same_parameter_as_a_number(path):
     save(path, model(random_state=np.int64(3), alpha=np.float64(0.5)))
-    assert Checkpoint(path).restore(model(random_state=3, alpha=0.5), RING, ()) == KEPT
+    assert Checkpoint(path).restore(model(random_state=3, alpha=0.5), RING) == KEPT
 
 
 def test_where_it_was_trained_is_no_part_of_it(path, tmp_path):
     fitted = save(path, model(scratch=tmp_path, n_threads=1, random_state=3).fit(RING))
     again = model(random_state=3)
-    assert Checkpoint(path).restore(again, RING, ()) is not None
+    assert Checkpoint(path).restore(again, RING) is not None
     assert again.embedding_.tobytes() == fitted.embedding_.tobytes()
     assert again.scratch is None
 
 
 def test_a_seed_that_was_drawn_is_taken_again(path):
     fitted, again = save(path, model()), model()
-    assert Checkpoint(path).restore(again, RING, ()) is not None
+    assert Checkpoint(path).restore(again, RING) is not None
     assert again.seed_ == fitted.seed_
 
 
@@ -84,17 +84,9 @@ def test_a_seed_that_was_drawn_is_taken_again(path):
 def test_of_another_graph_or_other_parameters_it_is_of_no_use(path, other, graph):
     save(path, model(random_state=3))
     checkpoint = Checkpoint(path)
-    assert checkpoint.restore(other, graph, ()) is None
+    assert checkpoint.restore(other, graph) is None
     assert not hasattr(other, "embedding_")
     assert "was of another graph or other parameters: replaced" in checkpoint.notes[0]
-
-
-def test_what_was_chosen_is_taken_as_it_was(path):
-    save(path, model(random_state=3, alpha=0.7), chosen=("alpha",))
-    again = model(random_state=3)
-    assert Checkpoint(path).restore(again, RING, ("alpha",)) == KEPT
-    assert again.alpha == 0.7
-    assert Checkpoint(path).restore(model(random_state=3, alpha=0.7), RING, ()) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"mine", b"PK\x03\x04 half a zip"])
@@ -129,7 +121,7 @@ def test_a_save_that_is_cut_short_leaves_what_was_there(path):
 def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     checkpoint, fitted = Checkpoint(None), model(random_state=0)
-    assert checkpoint.restore(fitted, RING, ()) is None
+    assert checkpoint.restore(fitted, RING) is None
     checkpoint.save(fitted.fit(RING), KEPT)
     checkpoint.remove()
     assert list(tmp_path.iterdir()) == []
@@ -152,4 +144,4 @@ def test_a_checkpoint_that_was_edited_is_one_line(path, edit):
     with path.open("wb") as file:
         np.savez(file, **arrays)
     with pytest.raises(ConfigError, match=r"checkpoint .* is damaged: delete it"):
-        Checkpoint(path).restore(model(random_state=2**63 + 5), RING, ())
+        Checkpoint(path).restore(model(random_state=2**63 + 5), RING)

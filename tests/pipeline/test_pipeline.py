@@ -87,21 +87,9 @@ MORE_CITATIONS = (
 """What it takes for enough edges to be held out for a choice of parameters."""
 
 
-@pytest.mark.parametrize(
-    ("choose", "chosen"),
-    [
-        pytest.param((), False, id="given", marks=pytest.mark.slow),
-        pytest.param(("alpha",), True, id="chosen"),
-        pytest.param(("alpha",), False, id="too few edges to choose", marks=pytest.mark.slow),
-    ],
-)
-def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
-    store, cypher, tmp_path, monkeypatch, choose, chosen
-):
-    if chosen:
-        cypher(MORE_CITATIONS)
+def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(store, cypher, tmp_path, monkeypatch):
     path = tmp_path / "pipe.checkpoint"
-    options = {"model": NAMES, "links": LINKS, "coordinates": "hyperboloid", "choose": choose}
+    options = {"model": NAMES, "links": LINKS, "coordinates": "hyperboloid"}
     plain = new_model()
     expected = embed(store, PAPERS, plain, dry_run=True, **options)
 
@@ -120,16 +108,11 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
     taken = f"the training was taken from checkpoint {path}, of an attempt before"
     assert again.notes == (taken, *expected.notes)
     assert again.score == expected.score
-    assert (again.choice is not None) == chosen
-    if chosen:
-        assert again.choice.parameters == expected.choice.parameters
-        assert again.run.parameters["choice"] == again.choice.to_dict()
     graph = store.read_graph(PAPERS)
     assert np.array_equal(store.read_embedding(graph, NAMES.model), plain.embedding_)
     found = predict_links(plain, graph, k=3, score=expected.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert again.run.parameters["alpha"] == plain.alpha
-    assert ("choice" in again.run.parameters) == chosen
 
 
 def test_what_was_computed_is_what_is_published(store, cypher):
@@ -336,34 +319,18 @@ def test_one_seed_is_one_answer_for_any_number_of_threads_and_any_order_of_inser
     assert all(answer == answers[0] for answer in answers[1:])
 
 
-def test_chosen_parameters_are_used_and_recorded(store, cypher):
+def test_what_attributes_tell_of_links_is_recorded(store, cypher):
     cypher(MORE_CITATIONS)
-    model = new_model()
-    report = embed(
-        store, PAPERS, model, model=NAMES, links=None, choose=("alpha",), coordinates="hyperboloid"
-    )
-    choice = report.choice
-    assert model.alpha == choice.parameters["alpha"]
-    assert len(choice.trials) == 9  # of 2 walks a node, a fifth and a half are one: 7 + 2
+    model = new_model(alpha="auto")
+    report = embed(store, PAPERS, model, model=NAMES, links=None, coordinates="hyperboloid")
     (record,) = store.runs("pipe")
-    assert record.parameters["alpha"] == model.alpha
-    assert record.parameters["choice"] == choice.to_dict()
-    assert "choose" in record.stage_seconds
+    assert record.parameters["alpha"] == "auto"
+    assert record.training == report.run.training
+    assert record.training["alpha"] == model.alpha_
+    assert [each["name"] for each in record.training["attributes"]] == ["words"]
     graph = store.read_graph(PAPERS)
-    again = new_model(alpha=model.alpha).fit(graph)
+    again = new_model(alpha=model.alpha_).fit(graph)
     assert np.array_equal(store.read_embedding(graph, NAMES.model), again.embedding_)
-
-
-def test_what_cannot_be_chosen_is_said_and_left_as_given(store, cypher):
-    cypher("MATCH (:PipePaper)-[r:PIPE_CITES]->(:PipePaper) DELETE r")
-    cypher("MATCH (a:PipePaper), (b:PipePaper {key: a.key + 1}) CREATE (a)-[:PIPE_CITES]->(b)")
-    model = new_model()
-    report = embed(store, PAPERS, model, model=NAMES, links=None, choose=("alpha",))
-    assert report.choice is None
-    assert model.alpha == HEAT().alpha
-    assert len(report.notes) == 1
-    assert report.notes[0].startswith("no parameter can be chosen: ")
-    assert report.run.status == "complete"
 
 
 def test_the_link_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):

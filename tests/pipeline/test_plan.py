@@ -290,8 +290,7 @@ def test_a_graph_of_which_no_node_is_known_is_a_full_run():
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (job(alpha=0.5), "alpha was 0.2 and is 0.5"),
-        (job(choose=["alpha"]), "alpha was 0.2 and is auto"),
+        (job(alpha=0.5), "alpha was auto and is 0.5"),
         (job(Projection(["Paper"], ["CITES"], weight="w")), "weight was off and is w"),
         (job(Projection(["Paper", "Book"], ["CITES"])), "labels was ['Paper'] and is ['Paper', 'Book']"),
         (job(Projection(["Paper"], ["CITES"], key={"Paper": "id"})), "key was off and is {'Paper': 'id'}"),
@@ -357,10 +356,10 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
         "links": "predict 10 per node of each pattern of the graph, by link score",
         **BOTH,
     }
-    plain = job(walks_per_node=1, choose=["alpha", "sigma"])
+    plain = job(walks_per_node=1)
     assert stages("embed", some_graph(), asked=plain) == {
         **READ,
-        "train": "all nodes, from scratch: 1 walk per node; alpha, sigma chosen for the graph",
+        "train": "all nodes, from scratch: 1 walk per node",
         "publish": "coordinates of model 'heat'",
     }
 

@@ -129,9 +129,9 @@ def test_a_checkpoint_behind_a_link_is_written_read_and_removed(tmp_path):
     link.symlink_to("file")
     graph = Graph(adjacency=sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]))
     model, checkpoint = HEAT(n_components=2, walks_per_node=1, random_state=0), Checkpoint(link)
-    assert checkpoint.restore(model, graph, ()) is None
+    assert checkpoint.restore(model, graph) is None
     checkpoint.save(model.fit(graph), {})
-    assert Checkpoint(link).restore(HEAT(n_components=2, walks_per_node=1, random_state=0), graph, ()) == {}
+    assert Checkpoint(link).restore(HEAT(n_components=2, walks_per_node=1, random_state=0), graph) == {}
     checkpoint.remove()
     assert link.is_symlink()
     assert not file.exists()

@@ -17,7 +17,7 @@ from heat_neo4j.errors import ProjectionError
 if TYPE_CHECKING:
     from heat_neo4j.database.read.checking import ProjectionReport
 
-OF_EMBED = ("heat", "choose", "limits", "links", *[s.key for s in settings_of("write") if s.name != "model"])
+OF_EMBED = ("heat", "limits", "links", *[s.key for s in settings_of("write") if s.name != "model"])
 EXAMPLE = "heat check --label Paper --relationship CITES --weight weight --attribute year"
 
 

@@ -29,7 +29,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 embed = verb_command(
     "embed",
     EXAMPLE,
-    setting_options("projection", "heat", "choose"),
+    setting_options("projection", "heat"),
     verb_options("embed", "new_recipe", heading="Embedding", more="new_recipe"),
     setting_options("limits", "links", "write"),
     dry_run_option,

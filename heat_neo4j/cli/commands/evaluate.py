@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_from, projection_from
+from heat_neo4j.cli.arguments import heat_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
@@ -80,7 +80,6 @@ def evaluate() -> None:
 @evaluate.command(cls=HeatCommand, example=LINKS_EXAMPLE)
 @setting_options("links.patterns")
 @verb_options("evaluate_links", "share", "split", "score", heading=HEADING, more="share score")
-@setting_options("choose")
 @verb_options("evaluate_links", "baselines", "gensim", heading=HEADING, more="gensim")
 @setting_options("heat")
 @options_of_all
@@ -97,7 +96,6 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
     The parameters of the baselines are tuned on relationships held out of the training graph.
     """
     model = heat_from(options)
-    check_choose_seconds(options)
     given = click.get_current_context().get_parameter_source("patterns")
     if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"--predict: {NO_TYPES}")
@@ -109,7 +107,7 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
         if options["split"] == "time" and graph.edge_times is None:
             ways = "name the relationship property with --time, or give --edges a column named time"
             raise ProjectionError(f"--split time needs times: {ways}")
-        arguments |= {"seeds": _seeds(options), "choose": chosen_from(options), "on_progress": progress}
+        arguments |= {"seeds": _seeds(options), "on_progress": progress}
         wanted = () if graph.relationships is None else patterns
         evaluation = evaluate_links(graph, model, wanted, **arguments)
     show(evaluation, picture)
@@ -154,10 +152,9 @@ def _working() -> Iterator[Reporter]:
     """Report progress; a graph that cannot be evaluated is the graph's fault, not ours."""
     from heat_neo4j.embedding.fitting import NothingToLearnError
     from heat_neo4j.evaluation import EvaluationError
-    from heat_neo4j.linkpred.tuning import TuningError
 
     with Reporter() as progress:
         try:
             yield progress
-        except (EvaluationError, NothingToLearnError, TuningError) as error:
+        except (EvaluationError, NothingToLearnError) as error:
             raise ProjectionError(f"the graph cannot be evaluated: {error}") from error

@@ -14,7 +14,7 @@ import numpy as np
 
 from tests.benchmarks import dirlink
 from tests.benchmarks.results.graphs import GRAPHS
-from tests.benchmarks.results.jobs import BASELINES, CHOOSE, LABEL_SHARES, Job
+from tests.benchmarks.results.jobs import BASELINES, LABEL_SHARES, Job
 from tests.benchmarks.results.plan import ABLATION, ALPHAS, CLASSIFIERS, DIRECTED, SEEDS, TIMES, seeds_of
 from tests.benchmarks.results.variants import VARIANTS
 from tests.support.datasets import DATASETS
@@ -156,25 +156,20 @@ def _paper(tables: Tables) -> Iterator[str]:
 
 
 def _past(tables: Tables) -> Iterator[str]:
-    yield "## Past the paper: chosen parameters and the link score"
+    yield "## Past the paper: defaults and the link score"
     yield ""
     yield (
-        f"Link prediction, dimension 10. Chosen: {' and '.join(CHOOSE)} by `choose_parameters` on edges cut "
-        "out of the training graph. The link score is fitted to such edges too."
+        "Link prediction, dimension 10, default parameters: alpha follows from what the attributes of the "
+        "training graph tell of its links. The link score is fitted to edges cut out of it."
     )
     yield ""
     rows = []
-    for title, choose, name in (
-        ("distance, default parameters", [], "distance.auroc"),
-        ("distance, chosen parameters", list(CHOOSE), "distance.auroc"),
-        ("link score, default parameters", [], "combined.auroc"),
-        ("link score, chosen parameters", list(CHOOSE), "combined.auroc"),
-    ):
-        bars = BARS[name] if choose and name in BARS else (None,) * 3
+    for title, name in (("distance", "distance.auroc"), ("link score", "combined.auroc")):
+        bars = BARS[name]
         rows.append(
             [title]
             + [
-                tables.cell(name, _by_seed("chosen", dataset, choose=choose), bar)
+                tables.cell(name, _by_seed("defaults", dataset), bar)
                 for dataset, bar in zip(DATASETS, bars, strict=True)
             ]
         )
@@ -228,7 +223,7 @@ def _others(tables: Tables) -> Iterator[str]:
             ),
             default=(0.0, ""),
         )
-        jobs = _by_seed("chosen", dataset, choose=[])
+        jobs = _by_seed("defaults", dataset)
         rows.append(
             [
                 dataset,
@@ -324,14 +319,14 @@ def _alphas(tables: Tables) -> Iterator[str]:
         ]
         for alpha in ALPHAS
     ]
-    chosen = ["chosen on training edges"]
+    chosen = ["default, from the attributes"]
     for dataset in DATASETS:
         means = (
             tables.mean("auroc", _by_seed("links", dataset, n_components=10, alpha=alpha)) for alpha in ALPHAS
         )
         best = max((mean for mean in means if mean is not None), default=None)
         bar = None if best is None else best - CHOICE_TOLERANCE
-        chosen.append(tables.cell("distance.auroc", _by_seed("chosen", dataset, choose=list(CHOOSE)), bar))
+        chosen.append(tables.cell("distance.auroc", _by_seed("defaults", dataset), bar))
     yield from _table(["alpha", *TITLES.values()], [*rows, chosen])
 
 
@@ -382,8 +377,6 @@ def _seconds(figures: Figures) -> Iterator[str]:
         name = f"{kind}: {settings['method']}" if "method" in settings else kind
         if "n_components" in settings:
             name += f", dimension {settings['n_components']}"
-        if "choose" in settings:
-            name += ", parameters chosen" if settings["choose"] else ", default parameters"
         kinds.setdefault((name, dataset), []).append(found["seconds"])
     names = sorted({name for name, _ in kinds})
     rows = [
@@ -409,14 +402,14 @@ def _digest(tables: Tables) -> Iterator[str]:
         rows.append(
             [
                 TITLES[dataset],
-                tables.cell("distance.auroc", _by_seed("chosen", dataset, choose=[])),
-                tables.cell("combined.auroc", _by_seed("chosen", dataset, choose=list(CHOOSE))),
+                tables.cell("distance.auroc", _by_seed("defaults", dataset)),
+                tables.cell("combined.auroc", _by_seed("defaults", dataset)),
                 f"{paper:.3f}",
                 tables.cell("auroc", gensim),
                 tables.cell("auroc", _by_seed("baseline", dataset, method="Adamic-Adar")),
             ]
         )
     yield from _table(
-        ["", "distance, defaults", "link score, chosen parameters", "HEAT in the paper",
+        ["", "distance", "link score", "HEAT in the paper",
          "Nickel & Kiela (gensim)", "Adamic-Adar"], rows,
     )  # fmt: skip

@@ -22,10 +22,9 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.splits import split_edges
-from heat_neo4j.linkpred.tuning import choose_parameters
 from tests.benchmarks.node_classes import NodeClasses, class_scores
 from tests.benchmarks.reconstruction import reconstruction_auroc
-from tests.benchmarks.results.jobs import BASELINES, FEATURES, chosen_figures
+from tests.benchmarks.results.jobs import BASELINES, FEATURES, both_scores
 
 __all__ = ["fingerprint"]
 
@@ -53,7 +52,7 @@ def _parts() -> Iterator[str]:
         yield _text(model.embedding_.tolist())
         yield _text(link_auroc(model.embedding_, split), reconstruction_auroc(model.embedding_, graph))
     model = HEAT(3, walks_per_node=2, n_threads=1, random_state=1)
-    yield _text(choose_parameters(model, split.train).parameters, chosen_figures(model, split, ["alpha"], 1))
+    yield _text(both_scores(model, split, 1))
     yield _text(link_score(embed_without(model, directed), directed).to_dict())
     for name, method in BASELINES.items():
         if _SLOW not in name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
@@ -50,16 +50,14 @@ from tests.support import datasets
 
 __all__ = [
     "BASELINES",
-    "CHOOSE",
     "FEATURES",
     "LABEL_SHARES",
     "NO_FEATURES",
     "Job",
-    "chosen_figures",
+    "both_scores",
     "run_job",
 ]
 
-CHOOSE = ("alpha",)
 NO_FEATURES = "class frequencies alone"
 LABEL_SHARES = (0.02, 0.04, 0.06, 0.08, 0.1)
 
@@ -131,32 +129,24 @@ def _reconstruction(dataset: str, seed: int, settings: Mapping[str, Any]) -> dic
     return {"auroc": reconstruction_auroc(_heat(seed, settings).fit(graph).embedding_, graph)}
 
 
-def chosen_figures(model: HEAT, split: EdgeSplit, choose: Sequence[str], seed: int) -> dict[str, Any]:
-    """Choose parameters on the training graph, then predict by distance and by the link score."""
-    own = OwnRows(model, choose, None, no_progress)
-    rows = own.methods("link")
-    distance, combined = (
-        _scored(rows[name](split.train, seed)(None), split) for name in (HEAT_ROW, SCORE_ROW)
-    )
-    choice = own.choice
-    trials = () if choice is None else choice.trials
+def both_scores(model: HEAT, split: EdgeSplit, seed: int) -> dict[str, Any]:
+    """Return what the distance and the link score make of the test edges."""
+    rows = OwnRows(model, no_progress).methods("link")
     return {
-        "parameters": {} if choice is None else dict(choice.parameters),
-        "trials": [[dict(trial.parameters), trial.walks_per_node, trial.auroc] for trial in trials],
-        "distance": distance,
-        "combined": combined,
+        place: _scored(rows[name](split.train, seed)(None), split)
+        for place, name in (("distance", HEAT_ROW), ("combined", SCORE_ROW))
     }
 
 
-def _chosen(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return chosen_figures(_heat(seed, {}), _split(dataset, seed), settings["choose"], seed)
+def _defaults(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return both_scores(_heat(seed, settings), _split(dataset, seed), seed)
 
 
 def _ranking(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
     held_out = held_out_links(_graph(dataset), split, None, seed)
     assert held_out is not None
-    rows = OwnRows(_heat(seed, settings), (), None, no_progress).methods("link")
+    rows = OwnRows(_heat(seed, settings), no_progress).methods("link")
     return {
         place: dict(measure_links(rows[name](split.train, seed)(None), held_out).metrics)
         for place, name in (("distance", HEAT_ROW), ("combined", SCORE_ROW))
@@ -233,7 +223,7 @@ FEATURES: Mapping[str, Callable[[Graph, int, Mapping[str, Any]], NDArray[np.floa
 _KINDS = {
     "links": _links,
     "reconstruction": _reconstruction,
-    "chosen": _chosen,
+    "defaults": _defaults,
     "ranking": _ranking,
     "directed": _directed,
     "baseline": _baseline,

@@ -6,6 +6,7 @@ Each takes the training graph and a seed, and returns how it scores the pairs of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +29,16 @@ Rows = NDArray[np.int64]
 Method = Callable[[Graph, int], Fitted]
 
 
-def link_score_method(graph: Graph, seed: int) -> Fitted:
-    """Return the product's score at its defaults."""
-    model = HEAT(random_state=seed).fit(graph)
+def link_score_method(graph: Graph, seed: int, **parameters: Any) -> Fitted:
+    """Return the product's score, at its defaults unless parameters are given."""
+    model = HEAT(random_state=seed, **parameters).fit(graph)
     scorers = fit_link_score(model, graph).scorers(model.embedding_, graph)
     return lambda pattern, backwards: _dense(scorers(pattern), backwards)
 
 
-def distance(graph: Graph, seed: int) -> Fitted:
-    """Return the negative hyperbolic distance, at the product's defaults."""
-    scorer = DistanceScorer(HEAT(random_state=seed).fit(graph).embedding_)
+def distance(graph: Graph, seed: int, **parameters: Any) -> Fitted:
+    """Return the negative hyperbolic distance, at the product's defaults unless parameters are given."""
+    scorer = DistanceScorer(HEAT(random_state=seed, **parameters).fit(graph).embedding_)
     return lambda pattern, backwards: _dense(scorer, backwards)
 
 

@@ -1,0 +1,193 @@
+"""How well each attribute tells linked nodes from others, and how often walks follow the attributes then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import mannwhitneyu
+
+from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
+from heat_neo4j.embedding.similarity import scaled
+from heat_neo4j.graph import Graph
+
+Rows = NDArray[np.int64]
+Columns = slice
+
+AUTO: Literal["auto"] = "auto"
+ALPHA = 0.2
+"""Probability of a teleport where an attribute tells something; without one it is 0."""
+
+_PAIRS = 20_000
+_NUMBERS = 1 << 20  # of the rows that are compared
+_Z = 2.576  # standard errors from an estimate to the end of its interval of 99 %
+
+
+@dataclass(frozen=True)
+class AttributeSignal:
+    """How well the similarity of one attribute tells near nodes from others of their labels and degrees."""
+
+    name: str  # of the property, or "attributes" for columns without names
+    auroc: float  # [0, 1]; 0.5 is chance
+    low: float  # interval of 99 %
+    high: float
+    n_pairs: int
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is surely better than chance."""
+        return self.low > 0.5
+
+
+class Teleports(NamedTuple):
+    """How walks follow attributes."""
+
+    alpha: float  # probability of such a step
+    graph: Graph  # with the attributes that they follow
+    signals: tuple[AttributeSignal, ...]  # of all attributes; none where `alpha` was given
+
+    def facts(self) -> dict[str, Any]:
+        """Return what was chosen, and why, as JSON data."""
+        measured = [
+            {
+                "name": signal.name,
+                "auroc": round(signal.auroc, 4),
+                "interval": [round(signal.low, 4), round(signal.high, 4)],
+                "pairs": signal.n_pairs,
+                "used": signal.tells,
+            }
+            for signal in self.signals
+        ]
+        return {"alpha": self.alpha, **({"attributes": measured} if measured else {})}
+
+
+def teleports(graph: Graph, alpha: float | Literal["auto"]) -> Teleports:
+    """Return how walks of a graph follow its attributes: all of them by a given `alpha`, else as measured."""
+    if alpha != AUTO:
+        return Teleports(float(alpha), graph, ())
+    signals = attribute_signals(graph)
+    return Teleports(choose_alpha(signals), telling_attributes(graph, signals), signals)
+
+
+def attribute_signals(graph: Graph, *, numbers: int = _NUMBERS) -> tuple[AttributeSignal, ...]:
+    """Measure each attribute of a graph, in the order of its columns.
+
+    Linked pairs, and pairs with a common neighbour, are compared with the same nodes shuffled within their
+    labels, so that degrees tell nothing. The better of the two counts: a film cannot be compared with the
+    users who rate it, but with other films that they rate. Pairs are sampled; their rows have about `numbers`
+    values in all.
+    """
+    if graph.n_attributes == 0 or not graph.adjacency.nnz:
+        return ()
+    kinds = _label_sets(graph)
+    sets = [_anew(pairs, kinds) for pairs in (_linked(graph), _beside(graph))]
+    return tuple(_signal(graph, name, columns, sets, numbers) for name, columns in _attributes(graph))
+
+
+def choose_alpha(signals: Sequence[AttributeSignal]) -> float:
+    """Return the probability of a teleport: .2 if an attribute tells something, else 0."""
+    return ALPHA if any(signal.tells for signal in signals) else 0.0
+
+
+def telling_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> Graph:
+    """Return the graph with the columns only of attributes that tell something."""
+    if all(signal.tells for signal in signals):
+        return graph
+    assert graph.attributes is not None
+    kept = np.zeros(graph.n_attributes, dtype=np.bool_)
+    for signal, (_, columns) in zip(signals, _attributes(graph), strict=True):
+        kept[columns] = signal.tells
+    return replace(graph, attributes=graph.attributes[:, np.flatnonzero(kept)], attribute_names=())
+
+
+def _attributes(graph: Graph) -> Iterator[tuple[str, Columns]]:
+    """Yield the name and the columns of each attribute; of columns without names, all as one."""
+    recipe, start = graph.provenance.attribute_recipe, 0
+    if not recipe:
+        yield "attributes", slice(0, graph.n_attributes)
+    for entry in recipe:
+        label, stop = entry.get("label"), start + len(entry["columns"])
+        name = entry["property"] if label is None else f"{label}.{entry['property']}"
+        yield name, slice(start, stop)
+        start = stop
+
+
+def _linked(graph: Graph) -> Rows:
+    """Return pairs of neighbours, drawn from all."""
+    upper = sparse.triu(graph.adjacency, k=1, format="coo")
+    pairs = np.column_stack((upper.row, upper.col)).astype(np.int64)
+    if len(pairs) > _PAIRS:
+        pairs = pairs[np.sort(_generator().choice(len(pairs), _PAIRS, replace=False))]
+    return pairs
+
+
+def _beside(graph: Graph) -> Rows:
+    """Return pairs of nodes with a neighbour in common: of each drawn link, a neighbour of one end."""
+    random, adjacency = _generator(), graph.adjacency
+    pairs = _linked(graph)
+    middle, first = np.where(random.random((len(pairs), 1)) < 0.5, pairs, pairs[:, ::-1]).T
+    place = (random.random(len(pairs)) * np.diff(adjacency.indptr)[middle]).astype(np.int64)
+    second = adjacency.indices[adjacency.indptr[middle] + place]
+    differ = first != second
+    return np.column_stack((first[differ], second[differ])).astype(np.int64)
+
+
+def _label_sets(graph: Graph) -> Rows:
+    """Return a number for the set of labels of each node."""
+    if not graph.labels:
+        return np.zeros(graph.n_nodes, dtype=np.int64)
+    masks = np.column_stack(list(graph.labels.values()))
+    return np.unique(masks, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _anew(pairs: Rows, kinds: Rows) -> tuple[Rows, Rows]:
+    """Return the pairs, and the same with second nodes shuffled among those of the same labels."""
+    order = np.lexsort((_generator().random(len(pairs)), kinds[pairs[:, 1]]))
+    place = np.argsort(kinds[pairs[:, 1]], kind="stable")
+    second = np.empty(len(pairs), dtype=np.int64)
+    second[place] = pairs[order, 1]
+    return pairs, np.column_stack((pairs[:, 0], second))
+
+
+def _signal(
+    graph: Graph, name: str, columns: Columns, sets: Sequence[tuple[Rows, Rows]], numbers: int
+) -> AttributeSignal:
+    """Measure an attribute by the set of pairs that it tells best."""
+    assert graph.attributes is not None
+    rows, background = scaled(graph.attributes[:, columns])
+    rows = sparse.csr_array(rows)
+    parts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
+    scalars = node_scalars(*parts, background)
+    base, inverse = scalars[:, BASE], scalars[:, INVERSE_NORM]
+    most = max(numbers * rows.shape[0] // max(rows.nnz, 1), 1)
+
+    def cosines(pairs: Rows) -> NDArray[np.float64]:
+        u, v = pairs[:most].T
+        products = np.asarray(rows[u].multiply(rows[v]).sum(axis=1)).ravel() + base[u] + base[v]
+        # Rounding must not make an order among equal ones.
+        return np.asarray(np.round(products * inverse[u] * inverse[v], 9))
+
+    found = [_interval(name, cosines(near), cosines(others)) for near, others in sets]
+    return max(found, key=lambda signal: signal.low)
+
+
+def _interval(name: str, near: NDArray[np.float64], others: NDArray[np.float64]) -> AttributeSignal:
+    """Return the AUROC of two sets of n similarities with its interval.
+
+    J. Hanley and B. McNeil, "The meaning and use of the area under a ROC curve", Radiology 143 (1982).
+    """
+    n = len(near)
+    if n < 2:
+        return AttributeSignal(name, 0.5, 0.0, 1.0, n)
+    auroc = float(mannwhitneyu(near, others).statistic) / n**2
+    spread = (auroc / (2.0 - auroc) - auroc**2) + (2.0 * auroc**2 / (1.0 + auroc) - auroc**2)
+    error = float(np.sqrt((auroc * (1.0 - auroc) + (n - 1) * spread) / n**2))
+    return AttributeSignal(name, auroc, max(auroc - _Z * error, 0.0), min(auroc + _Z * error, 1.0), n)
+
+
+def _generator() -> np.random.Generator:
+    return np.random.default_rng(0)

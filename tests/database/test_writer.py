@@ -878,13 +878,13 @@ def test_clearing_everything_leaves_exactly_what_was_there_before_us(server, sto
     assert report.models == (OTHER.model, NAMES.model)
     assert snapshot(cypher) == before
     assert store.clear(everything=True).to_dict() == {
-        "runs": [],
-        "models": [],
+        "runs": (),
+        "models": (),
         "nodes": 0,
         "links": 0,
         "dry_run": False,
-        "others": [],
-        "left": [],
+        "others": (),
+        "left": (),
     }
 
 

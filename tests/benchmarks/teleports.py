@@ -35,7 +35,7 @@ def measure(graph: Graph, table_limit: int, team: WorkerThreads) -> tuple[float,
     began = perf_counter()
     similarity = make_similarity(graph, table_limit=table_limit, team=team)
     walks = make_walks(
-        graph, alpha=model.alpha, walk_length=model.walk_length, key=np.uint64(0), similarity=similarity
+        graph, alpha=0.2, walk_length=model.walk_length, key=np.uint64(0), similarity=similarity
     )
     prepared = perf_counter() - began
     began = perf_counter()

@@ -34,6 +34,7 @@ from tests.support import datasets
 __all__ = ["Points", "Timing", "main", "timed", "trainers"]
 
 ROUNDS = 2
+ALPHA = 0.2  # the trainers are compared with one share of teleports
 """Rounds of walks that are trained, of those whose pairs are excluded."""
 
 Points = NDArray[np.float64]
@@ -59,7 +60,7 @@ def trainers(
 ) -> dict[str, Callable[[Points], tuple[int, Points]]]:
     """Return both trainers, ready to train given points; they return the pairs and the points."""
     keys = make_keys(0)
-    walks = make_walks(graph, alpha=model.alpha, walk_length=model.walk_length, key=keys.walks, team=team)
+    walks = make_walks(graph, alpha=ALPHA, walk_length=model.walk_length, key=keys.walks, team=team)
     schedule = Schedule(**{field.name: getattr(model, field.name) for field in fields(Schedule)})
     pairs = collect_pairs(
         walks,

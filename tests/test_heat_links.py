@@ -106,7 +106,7 @@ def test_a_graph_of_few_edges_gives_the_nearest_and_a_warning() -> None:
     absent = [place for place, node in enumerate(nodes[0]) if not ring.has_edge(3, node)]
     np.testing.assert_allclose(found.distance, distances[0][absent[:4]])
     for ask in (lambda: few.score_pairs([(0, 1)]), lambda: few.explain(0, 9)):
-        with pytest.raises(CalibrationError, match="it takes 10 of each"):
+        with pytest.raises(CalibrationError, match="at least 10 of each are needed"):
             ask()
 
 

@@ -1,7 +1,7 @@
-"""Rows of attributes as link scores compare them: sparse columns as they are, many dense ones in float32.
+"""Attribute rows for link scores: sparse columns in CSR form, many dense columns as one float32 array.
 
-An embedding vector has a thousand columns that all nodes fill. As a sparse matrix it would take twelve bytes
-for each number, and its products a search for each.
+An embedding vector has a thousand columns and no zeros. A sparse matrix would need twelve bytes per number,
+and each product would need a lookup per number.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ Rows = NDArray[np.int64]
 Attributes = sparse.csr_array | Array
 
 DENSE_COLUMNS = 32
-"""Columns that many nodes fill are multiplied as a dense matrix if there are so many; fewer are exact."""
-_ALIKE = 20  # nodes that are most like one
-_WORDS = 2_048  # entries of columns that the search for them takes
-_FILLED = 0.25  # share of nodes from which on a column is dense, and counts from its mean if it is centred
+"""Minimum number of dense columns to store them as a float32 array; fewer stay sparse and exact."""
+_ALIKE = 20  # most similar nodes kept for each node
+_WORDS = 2_048  # column entries that the similarity search visits per node
+_FILLED = 0.25  # a column filled for this share of nodes is dense; only dense columns are centred
 
 
 @dataclass(frozen=True, eq=False)
 class AttributeRows:
-    """One row for each of N nodes, in two parts: sparse columns, and dense ones, which some nodes have."""
+    """One row per node: sparse columns for all N nodes, dense columns for M of them."""
 
     thin: sparse.csr_array  # (N, K)
     dense: NDArray[np.float32]  # (M, D)
-    nodes: Rows  # (M,): rising, of the rows of `dense`
+    nodes: Rows  # (M,): the node of each row of `dense`, sorted ascending
 
     def unit(self) -> AttributeRows:
         """Return the rows scaled to length 1; rows of zeros stay as they are."""
@@ -56,7 +56,7 @@ class AttributeRows:
         return replace(self, thin=sparse.csr_array(sparse.diags_array(scale) @ self.thin), dense=dense)
 
     def summed(self, weights: sparse.csr_array) -> AttributeRows:
-        """Return sums of rows with the weights of a matrix, shape (N, N); dense ones of the same nodes."""
+        """Return ``weights @ rows``; `weights` has shape (N, N). Dense rows keep their nodes."""
         dense = self.dense
         if dense.size:
             own = sparse.csr_array(weights[self.nodes][:, self.nodes])
@@ -64,11 +64,11 @@ class AttributeRows:
         return replace(self, thin=sparse.csr_array(weights @ self.thin), dense=dense)
 
     def plus(self, other: AttributeRows) -> AttributeRows:
-        """Return the sum of the rows of the same nodes."""
+        """Return the sum of both rows of each node; `other` has dense rows for the same nodes."""
         return replace(self, thin=sparse.csr_array(self.thin + other.thin), dense=self.dense + other.dense)
 
     def product(self, other: AttributeRows) -> DirectedScorer:
-        """Return the inner product of the row of a first node with the row in `other` of a second."""
+        """Return a scorer: inner product of the first node's row with the second node's row in `other`."""
         by_column = SparseProductScorer(self.thin, other.thin)
         if not self.dense.size:
             return by_column
@@ -76,9 +76,10 @@ class AttributeRows:
         return SumScorer(by_column, dense) if self.thin.nnz else dense
 
     def alike(self, suits: NDArray[np.bool_]) -> sparse.csr_array:
-        """Return the products of each node with those of a kind that are most like it, shape (N, N).
+        """Return each node's inner products with its most similar nodes, shape (N, N).
 
-        By sparse columns, those of few nodes first; a row has 20 entries at most, never the node itself.
+        Only nodes where `suits` is true count. The search uses sparse columns alone, rare ones first. A row
+        has at most 20 entries and excludes the node itself.
         """
         rows, columns, n = self.thin, sparse.csr_array(self.thin.T), self.thin.shape[0]
         nodes, none = np.arange(n), np.zeros(0, dtype=np.int32)
@@ -90,23 +91,23 @@ class AttributeRows:
         return sparse.csr_array((products, listed, indptr), shape=(n, n)).sorted_indices()
 
     def _places(self) -> Rows:
-        """Return the row of each node in `dense`; -1 for none."""
+        """Return each node's row in `dense`, or -1."""
         places = np.full(self.thin.shape[0], -1, dtype=np.int64)
         places[self.nodes] = np.arange(len(self.nodes))
         return places
 
 
 def attribute_rows(attributes: Attributes) -> AttributeRows:
-    """Return the attributes as they are."""
+    """Return the attributes, unscaled."""
     thin, dense = _parted(attributes)
     return AttributeRows(sparse.csr_array(thin), dense.astype(np.float32), np.arange(dense.shape[0]))
 
 
 def centred_rows(attributes: Attributes, nodes: Rows, ends: Rows) -> AttributeRows:
-    """Return rows of length 1 of the attributes over their deviation among some nodes; others are empty.
+    """Scale the attributes of `nodes` to unit deviation per column and unit length per row.
 
-    Columns that many of the nodes fill count from their mean. The dense rows are those of `ends`, of which
-    `nodes` are some; both rise.
+    Columns filled for many of the nodes are centred first. All other nodes have empty rows. Dense rows belong
+    to `ends`, a superset of `nodes`; both are sorted ascending.
     """
     n = attributes.shape[0]
     own, many = _parted(attributes[nodes])
@@ -129,14 +130,14 @@ def centred_rows(attributes: Attributes, nodes: Rows, ends: Rows) -> AttributeRo
 
 
 def _deviation(centred: Array, values: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Return which columns vary, and the standard deviation of each."""
+    """Return a mask of the columns that vary, and each column's standard deviation."""
     deviation = np.sqrt(np.mean(np.square(centred), axis=0))
     largest = np.abs(values).max(axis=0, initial=0.0)
     return deviation > 1e-9 * np.maximum(largest, 1e-300), deviation
 
 
 def _parted(attributes: Attributes) -> tuple[sparse.csc_array, Array]:
-    """Return columns of attributes as a sparse matrix, and the others, if many are dense, as an array."""
+    """Split the columns into a sparse matrix and a dense array; the array is empty if few are dense."""
     if isinstance(attributes, np.ndarray):
         filled = np.count_nonzero(attributes, axis=0)
     else:
@@ -156,7 +157,7 @@ def unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def placed(rows: sparse.csr_array, nodes: Rows, n_nodes: int) -> sparse.csr_array:
-    """Return a matrix of `n_nodes` rows that has `rows` at `nodes`, rising, and nothing elsewhere."""
+    """Place `rows` at `nodes`, sorted ascending, in an otherwise empty matrix of `n_nodes` rows."""
     sizes = np.zeros(n_nodes, dtype=np.int64)
     sizes[nodes] = np.diff(rows.indptr)
     indptr = np.concatenate(([0], np.cumsum(sizes)))

@@ -1,8 +1,7 @@
-"""What an embedding must beat: scores of pairs that need no training, and the usual other embeddings.
+"""Baselines that an embedding must beat: untrained pair scores and well-known other embeddings.
 
-Each takes the graph that remains after links were held out. Scores are of source and target of a pattern, and
-see the relationships of its type only, whatever labels they join; without a pattern, of any two nodes, by all
-edges.
+Each baseline takes the training graph, without the held-out links. With a pattern, it scores (source, target)
+by the relationships of the pattern's type, of any labels. Without one, it scores any two nodes by all edges.
 """
 
 from importlib.util import find_spec
@@ -27,13 +26,13 @@ _NEGATIVES = 10  # of gensim's PoincareModel; Nickel and Kiela's 10 negatives
 
 
 class BaselineUnavailableError(ValueError):
-    """A baseline cannot be had, on this graph or on this machine; the message says why."""
+    """A baseline cannot be computed for this graph or on this machine; the message says why."""
 
 
 def popularity(graph: Graph, pattern: Pattern | None = None) -> NodeScorer:
-    """Score by (1 + links that leave the source) (1 + links that lead to the target).
+    """Score by (1 + the source's outgoing links) * (1 + the target's incoming links).
 
-    The targets of one source rank by their links; of an undirected graph it is "preferential attachment".
+    A source's targets are thus ranked by popularity. On an undirected graph this is preferential attachment.
     """
     out, back = steps(graph, pattern)
     leave, lead = (1.0 + np.diff(way.indptr) for way in (out, back))
@@ -43,16 +42,16 @@ def popularity(graph: Graph, pattern: Pattern | None = None) -> NodeScorer:
 def adamic_adar(
     graph: Graph, pattern: Pattern | None = None, *, most_neighbours: int | None = None
 ) -> SparseProductScorer:
-    """Score by the common neighbours w, each counted 1 / ln deg(w), if deg(w) <= `most_neighbours`.
+    """Score by the sum of 1 / ln deg(w) over common neighbours w with deg(w) <= `most_neighbours`.
 
-    With a pattern, by its type alone, the nodes w of s -> w -> t, s -> w <- t and s <- w -> t; what leads
-    back, s <- w <- t, does not count.
+    With a pattern, only its type counts, on the paths s -> w -> t, s -> w <- t and s <- w -> t; the reverse
+    path s <- w <- t does not count.
 
     L. Adamic and E. Adar, "Friends and neighbors on the Web", Social Networks 25 (2003).
     """
     out, back = steps(graph, pattern)
     links = np.diff(out.indptr) + (0 if pattern is None else np.diff(back.indptr))
-    # A common neighbour of two nodes has two neighbours at least; those of one never count.
+    # A common neighbour has at least two neighbours, so nodes with one never count.
     weights = 1.0 / np.log(np.maximum(links, 2))
     if most_neighbours is not None:
         weights[links > most_neighbours] = 0.0
@@ -68,7 +67,7 @@ def adamic_adar(
 def paths_of_three(
     graph: Graph, pattern: Pattern | None = None, *, damping: float = 0.5
 ) -> SparseProductScorer:
-    """Score by the paths s -> a <- b -> t, each counted 1 / (links to a times links from b) ** `damping`.
+    """Score by paths s -> a <- b -> t, each weighted 1 / (in-links of a * out-links of b) ** `damping`.
 
     I. Kovacs et al., "Network-based prediction of protein interactions", Nature Communications 10 (2019).
     """
@@ -77,15 +76,15 @@ def paths_of_three(
         sparse.diags_array(1.0 / np.maximum(np.diff(way.indptr), 1) ** damping) for way in (back, out)
     )
     left, middle = sparse.csr_array(out @ to_each), sparse.csr_array(back @ from_each)
-    return SparseProductScorer(left, back, middle)  # paths of two are more than memory may hold
+    return SparseProductScorer(left, back, middle)  # all paths of two might not fit in memory
 
 
 def truncated_svd(
     graph: Graph, pattern: Pattern | None = None, *, rank: int = 32, normalised: bool = False
 ) -> VectorScorer:
-    """Score by the best approximation of a rank of the links between the pattern's nodes, 1 for each.
+    """Score by the rank-`rank` SVD of the pattern's 0/1 link matrix.
 
-    If `normalised`, each link counts one over the root of the links of both its ends. A
+    If `normalised`, each link is divided by the square root of the product of both ends' link counts. Raises
     BaselineUnavailableError if there are fewer than two sources or targets, or no link.
     """
     out, _ = steps(graph, pattern)
@@ -106,9 +105,9 @@ def truncated_svd(
 
 
 def fastrp(graph: Graph, n_components: int, seed: int, *, attributes: bool = False) -> NDArray[np.float64]:
-    """Return vectors of length 1, shape (N, n_components): sums of what zero to three random steps reach.
+    """Return unit vectors, shape (N, n_components): initial vectors summed over zero to three random steps.
 
-    Nodes start with random vectors or, with `attributes`, with random projections of their attributes.
+    Initial vectors are random or, with `attributes`, random projections of the node's attributes.
 
     H. Chen et al., "Fast and Accurate Network Embeddings via Very Sparse Random Projection" (CIKM 2019).
     """
@@ -128,14 +127,14 @@ def fastrp(graph: Graph, n_components: int, seed: int, *, attributes: bool = Fal
 
 
 def unit_attributes(graph: Graph) -> AttributeRows | None:
-    """Return the attributes as rows of length 1; None for a graph without attributes."""
+    """Return the attribute rows scaled to length 1; None for a graph without attributes."""
     if graph.attributes is None or graph.n_attributes == 0:
         return None
     return attribute_rows(graph.attributes).unit()
 
 
 def attribute_cosine(graph: Graph) -> DirectedScorer | None:
-    """Score by the cosine of the attributes as they are; None for a graph without attributes."""
+    """Score by the cosine of the raw attributes; None for a graph without attributes."""
     unit = unit_attributes(graph)
     return None if unit is None else unit.product(unit)
 
@@ -143,10 +142,10 @@ def attribute_cosine(graph: Graph) -> DirectedScorer | None:
 def largest_singular(
     matrix: sparse.csr_array, rank: int, iterations: int = _POWER_ITERATIONS
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return left vectors, the largest singular values, falling, and right vectors, as NumPy's SVD does.
+    """Return the truncated SVD as NumPy does: left vectors, singular values (descending), right vectors.
 
-    Fewer `iterations` approximate them. By random projections with a fixed seed: Lanczos iterations fail
-    where many values are equal, as they are of a type that leads from each node to one other.
+    Uses a randomised SVD with a fixed seed; fewer `iterations` are less accurate. Lanczos iterations fail
+    when many singular values are equal, for example if each node has exactly one link of the type.
     """
     left, values, right = randomized_svd(matrix, rank, n_iter=iterations, random_state=0)
     return left, values, right
@@ -159,11 +158,11 @@ def poincare_embedding(
     on_progress: Progress = no_progress,
     epochs: int = 50,
 ) -> NDArray[np.float64]:
-    """Return the Poincare embedding of Nickel and Kiela as gensim trains it, on the hyperboloid, (N, d + 1).
+    """Return gensim's Poincare embedding as points on the hyperboloid, shape (N, d + 1).
 
-    Each edge is given in both directions, with 10 negatives (fewer where a node leaves fewer nodes
-    unlinked), gensim's other defaults; nodes without an edge stay at the origin. A BaselineUnavailableError
-    if gensim is not installed, or finds no negative for a node linked to all others.
+    Trains on each edge in both directions with 10 negatives, fewer if a node has fewer unlinked nodes;
+    otherwise gensim's defaults. Nodes without an edge stay at the origin. Raises BaselineUnavailableError if
+    gensim is not installed or a node is linked to all others.
 
     M. Nickel and D. Kiela, "Poincare Embeddings for Learning Hierarchical Representations" (NIPS 2017).
     """
@@ -180,7 +179,7 @@ def poincare_embedding(
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
     model = PoincareModel(edges, size=n_components, negative=negatives, seed=seed % 2**32)
     on_progress("gensim", 0, epochs)
-    for epoch in range(epochs):  # the same as all at once: gensim's rate is constant
+    for epoch in range(epochs):  # same as one call, as gensim's learning rate is constant
         model.train(epochs=1, print_every=10**9)
         on_progress("gensim", epoch + 1, epochs)
     points = lift(np.zeros((graph.n_nodes, n_components)))
@@ -189,7 +188,7 @@ def poincare_embedding(
 
 
 def steps(graph: Graph, pattern: Pattern | None) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the steps along links and back, shape (N, N), 1 for each: of the pattern's type, or of any."""
+    """Return the 0/1 matrices of links and reversed links, shape (N, N): of the pattern's type, or all."""
     if pattern is None:
         links = _unweighted(graph)
         return links, links

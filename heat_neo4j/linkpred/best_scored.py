@@ -14,10 +14,10 @@ from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.shortlists import Shortlists
 
 BLOCK_SOURCES = 4096
-"""Sources that a worker is given at a time."""
-_PART = 512  # of them whose pairs one thread holds
-# What tells one direction from the other takes longest: it is looked at for the best by the rest alone.
-_TIMES, _LEAST = 3, 12  # times as many as are wanted, and so many at least
+"""Sources per worker task."""
+_PART = 512  # sources whose pairs one thread holds in memory
+# The direction features are the most expensive, so they rerank only the best pairs by the other features.
+_TIMES, _LEAST = 3, 12  # reranked pairs per source: _TIMES * width, at least _LEAST
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -26,9 +26,9 @@ Rows = NDArray[np.int64]
 def best_of_shortlists(
     scorer: LinkScorer, lists: Shortlists, width: int, workers: WorkerThreads, on_progress: Progress
 ) -> tuple[Rows, Array]:
-    """Return the best-scored pairs of each source, at most `width`, by rows, and their scores.
+    """Return at most `width` best-scored pairs of each source, as rows, and their scores.
 
-    Progress is called with ("links", sources done, sources).
+    Calls `on_progress` with ("links", sources done, total sources).
     """
     total, done = len(lists.sources), 0
     calls = [(begin, min(begin + BLOCK_SOURCES, total)) for begin in range(0, total, BLOCK_SOURCES)]
@@ -43,7 +43,7 @@ def best_of_shortlists(
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """What the sources of a block are scored with."""
+    """Scores the sources of one block."""
 
     scorer: LinkScorer
     lists: Shortlists

@@ -1,4 +1,4 @@
-"""What a score is fitted to and measured on: held-out links, and how often pairs turned out to be linked."""
+"""Calibration of link scores: held-out links, and the observed share of links at each score."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, partly_given
 Array = NDArray[np.float64]
 
 _NON_EDGES_PER_EDGE = 5
-_MIN_PAIRS = 10  # held-out edges, and non-edges; fewer say too little
-_MOST_OF_SMALL = 0.2  # share that is held out of a graph of few edges
+_MIN_PAIRS = 10  # minimum number of held-out edges, and of non-edges
+_MOST_OF_SMALL = 0.2  # maximum held-out share of a graph with few edges
 WALKS_HELD_OUT = 0.2
-"""Share of the model's walks for the embedding without held-out links; more rank no better."""
+"""Share of the model's walks used to embed the training graph; more walks did not improve the ranking."""
 _LINKS_OF_BIN = 8
 _BINS = 12
-_TAIL = 0.025  # of the intervals, at each end
+_TAIL = 0.025  # probability beyond each end of an interval
 
 
 class CalibrationError(ValueError):
-    """No link score can be fitted to this graph; the message says why."""
+    """Raised if no link score can be fitted to this graph; the message says why."""
 
 
 class HeldOut(NamedTuple):
-    """Edges held out, with other pairs, and an embedding (N, d + 1) that has not seen them."""
+    """Held-out edges, non-edges, and an embedding (N, d + 1) trained without those edges."""
 
     split: EdgeSplit
     embedding: Array
@@ -44,13 +44,13 @@ class HeldOut(NamedTuple):
 def embed_without(
     model: Estimator, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> HeldOut:
-    """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
+    """Hold out a share of the edges and embed the rest with a clone of `model` and the same seed.
 
-    The latest edges are held out where the graph knows times, else any: a node may lose all it has, as new
-    nodes have none. A graph of fewer than 100 edges loses 10, or a fifth if that is less. Half of the pairs
-    that several relationships join lose one of them only. The clone takes a fifth of the walks.
+    The latest edges are held out if edges have times, otherwise random ones. A node may lose all its edges,
+    as new nodes have none. A graph with fewer than 100 edges loses 10, or a fifth if that is less. Some pairs
+    with several relationships lose only one, see `partly_given_back`. The clone takes a fifth of the walks.
 
-    A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
+    Raises CalibrationError if `share` is out of range, or fewer than 10 edges or non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
@@ -63,8 +63,8 @@ def embed_without(
     edges, others = split.test_edges, split.test_non_edges
     if min(len(edges), len(others)) < _MIN_PAIRS:
         raise CalibrationError(
-            f"no link score: {plural(len(edges), 'edge')} can be held out against "
-            f"{plural(len(others), 'non-edge')}; it takes {_MIN_PAIRS} of each"
+            f"no link score: only {plural(len(edges), 'edge')} and {plural(len(others), 'non-edge')} "
+            f"can be held out; at least {_MIN_PAIRS} of each are needed"
         )
     split = partly_given_back(split, graph, seed)
     walks = max(round(WALKS_HELD_OUT * model.walks_per_node), 1)
@@ -74,21 +74,21 @@ def embed_without(
 
 @dataclass(frozen=True)
 class Reliability:
-    """Share of pairs that turned out to be links, by their score, in bins.
+    """Observed share of links among pairs, binned by score.
 
     Parameters
     ----------
     log_odds : tuple of float
-        Mean score of each bin, rising.
+        Mean score of each bin, ascending.
     probability : tuple of float
-        Share of held-out links in each bin, made to rise with the score; [0, 1].
+        Share of held-out links in each bin, non-decreasing in the score (isotonic); [0, 1].
     low, high : tuple of float
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float
-        Held-out links and pairs of each bin; pairs of sampled sources count for those that were not drawn.
+        Held-out links and pairs in each bin; pairs of sampled sources are weighted up to all sources.
     expected : tuple of float
-        Mean probability of the pairs of each bin by the shares of other sources: what a reliability diagram
-        compares with the share of links.
+        Mean predicted probability in each bin, from shares measured on other sources. A reliability diagram
+        compares it with the share of links.
     """
 
     log_odds: tuple[float, ...]
@@ -100,11 +100,11 @@ class Reliability:
     expected: tuple[float, ...]
 
     def at(self, log_odds: ArrayLike) -> Array:
-        """Return the probability at scores: between bins by interpolation, below the lowest by their odds."""
+        """Interpolate the probability at each score; below the lowest bin it falls as the odds do."""
         return self._at(log_odds, self.probability)
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array]:
-        """Return both ends of its 95 % interval."""
+        """Return both ends of the 95 % interval of the probability at each score."""
         return self._at(log_odds, self.low), self._at(log_odds, self.high)
 
     def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
@@ -116,10 +116,10 @@ class Reliability:
 def reliability(
     log_odds: Array, is_link: NDArray[np.bool_], weight: Array, part: NDArray[np.int64]
 ) -> Reliability:
-    """Measure how often pairs of a score are links; arrays of shape (m,), `weight` how many each stands for.
+    """Measure the share of links at each score; arrays of shape (m,), `weight` is the sampling weight.
 
-    Bins hold equal numbers of links; their shares are made to rise by isotonic regression. `part` is 0 or 1:
-    what is expected of one part is measured on the other.
+    Bins hold equal numbers of links. Isotonic regression makes the shares non-decreasing. `part` is 0 or 1;
+    the expected share of each part is measured on the other.
 
     B. Zadrozny and C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates",
     KDD (2002); intervals: H. Jeffreys, Theory of Probability (1961).
@@ -140,7 +140,7 @@ def reliability(
 
 
 def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order of falling scores, and where bins of equally many links begin in it."""
+    """Return the order by descending score, and the start of each bin in it; bins have equally many links."""
     order = np.argsort(-log_odds, kind="stable")
     links = is_link[order]
     n_links = int(links.sum())
@@ -150,12 +150,12 @@ def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64
 
 
 def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArray[np.int64]) -> Reliability:
-    """Return the shares of links of bins of falling scores."""
+    """Return the share of links in each bin; scores are sorted descending."""
     pairs, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
     mean = np.add.reduceat(weight * scores, starts) / pairs
     raw = np.add.reduceat(links.astype(np.float64), starts)
     shares = np.asarray(isotonic_regression(found / pairs, sample_weight=pairs, increasing=False))
-    # Sampled pairs stand for others: the interval is that of as few as were looked at.
+    # Weighted pairs carry no more evidence than unweighted ones: the interval uses the number sampled.
     seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)

@@ -1,4 +1,4 @@
-"""Which ordered pairs of nodes a pattern allows, and that no relationship of its type joins yet."""
+"""Candidate pairs: ordered pairs that a pattern allows and no relationship of its type joins yet."""
 
 from __future__ import annotations
 
@@ -25,67 +25,67 @@ from heat_neo4j.patterns import (
 
 Rows = NDArray[np.int64]
 
-_REPEATED = 10  # relationships beyond the first of their node; fewer separate two sets of nodes by chance
-_MUTUAL = 0.02  # of relationships that lead both ways: from there on, one may be answered
+_REPEATED = 10  # repeat relationships needed before disjoint sources and targets are not due to chance
+_MUTUAL = 0.02  # minimum reciprocity for a reversed pair to be a candidate
 
 
 @dataclass(frozen=True, eq=False)
 class CandidatePairs:
-    """Pairs of one of S sources and one of T targets, which may be the same nodes, that may be linked.
+    """Candidate pairs: one of S sources and one of T targets each; the two sets may overlap.
 
-    Of two nodes that may be linked either way, one pair at most becomes a link: in its likelier direction.
+    If both (u, v) and (v, u) are candidates, at most the likelier of the two is predicted.
     """
 
-    pattern: Pattern | None  # None where the graph knows no directions: then pairs are unordered
-    sources: Rows  # of the graph, rising
+    pattern: Pattern | None  # None for an undirected graph; pairs are then unordered
+    sources: Rows  # rows of the graph, sorted ascending
     targets: Rows
-    joined: sparse.csr_array  # (N, N): not 0 where a pair is joined already
+    joined: sparse.csr_array  # (N, N): nonzero where a pair is linked already
     is_source: NDArray[np.bool_]  # (N,)
     is_target: NDArray[np.bool_]
 
     @property
     def size(self) -> int:
-        """How many pairs there are, joined ones included."""
+        """Number of pairs, including linked ones."""
         return len(self.sources) * len(self.targets)
 
     @cached_property
     def nodes(self) -> Rows:
-        """Rows of sources and targets, rising."""
+        """Rows that are sources or targets, sorted ascending."""
         return np.flatnonzero(self.is_source | self.is_target)
 
     @property
     def has_either_way(self) -> bool:
-        """Whether two nodes may be linked either way."""
+        """Whether some pairs can be linked in both directions."""
         return bool(np.count_nonzero(self.is_source & self.is_target) > 1)
 
     def allowed(self, first: Rows, second: Rows, *, reverse: bool = False) -> NDArray[np.bool_]:
-        """Return which of the pairs of given sources and targets are candidates, shape (first, second).
+        """Return a mask of the candidates among all pairs of `first` and `second`.
 
-        If `reverse`, first nodes are targets and second ones sources.
+        If `reverse`, first nodes are targets and second nodes are sources.
         """
         joined = self.joined.T.tocsr() if reverse else self.joined
         absent = joined[first][:, second].toarray() == 0
         return np.asarray(absent & (first[:, None] != second), dtype=np.bool_)
 
     def either_way(self, pairs: Rows) -> NDArray[np.bool_]:
-        """Return which of `pairs`, shape (m, 2), are candidates the other way round."""
+        """Return a mask of the `pairs`, shape (m, 2), whose reverse is a candidate."""
         u, v = pairs.T
         back = self.is_source[v] & self.is_target[u]
         back[back] = ~self.are_joined(np.column_stack((v[back], u[back])))
         return np.asarray(back)
 
     def are_joined(self, pairs: Rows) -> NDArray[np.bool_]:
-        """Return which of `pairs`, shape (m, 2), are joined already."""
+        """Return a mask of the `pairs`, shape (m, 2), that are linked already."""
         return np.asarray(entries(self.joined, pairs) != 0.0)
 
     def of_sources(self, sources: Rows) -> CandidatePairs:
-        """Return the candidates of some sources."""
+        """Return the candidates of the given sources only."""
         others = np.ones_like(self.is_source)
         others[sources] = False
         return self.without(others, np.zeros_like(others))
 
     def without(self, sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> CandidatePairs:
-        """Return the candidates without some sources and some targets, masks of shape (N,)."""
+        """Return the candidates without the masked sources and targets, masks of shape (N,)."""
         is_source, is_target = self.is_source & ~sources, self.is_target & ~targets
         return replace(
             self,
@@ -96,9 +96,9 @@ class CandidatePairs:
         )
 
     def other_pairs(self, codes: NDArray[np.int64], wanted: int, generator: np.random.Generator) -> Rows:
-        """Draw so many pairs, none of them a node with itself or of `codes`, u N + v; they may come twice.
+        """Draw `wanted` pairs with replacement, without self-pairs and pairs in `codes` (u * N + v).
 
-        Where there are hardly any others, fewer.
+        Returns fewer if almost all pairs are excluded.
         """
         found = np.empty((0, 2), dtype=np.int64)
         for _ in range(20):
@@ -112,7 +112,7 @@ class CandidatePairs:
         return found[:wanted]
 
     def in_space(self, embedding: NDArray[np.float64]) -> Candidates:
-        """Return the nodes with their points and roles, for a search of the nearest pairs."""
+        """Return the nodes with their points and roles, for a nearest-pair search."""
         spatial, time = columns_of(embedding, len(self.is_source))
         nodes = self.nodes
         roles = IS_SOURCE * self.is_source.astype(np.uint8) | IS_TARGET * self.is_target.astype(np.uint8)
@@ -124,7 +124,7 @@ class CandidatePairs:
 
     @cached_property
     def are_nodes_of_one_role(self) -> bool:
-        """Whether no node is both source and target, or every pair may be linked either way or not at all."""
+        """Whether no node has both roles, or all have both and links are symmetric."""
         both = self.is_source & self.is_target
         if not both.any():
             return True
@@ -133,7 +133,7 @@ class CandidatePairs:
         return is_symmetric and np.array_equal(self.is_source, self.is_target)
 
     def ends_in_space(self, embedding: NDArray[np.float64]) -> Candidates:
-        """Return the sources, then the targets, with their points and roles; a node may be there twice."""
+        """Return sources, then targets, with their points and roles; a node with both roles appears twice."""
         spatial, time = columns_of(embedding, len(self.is_source))
         ends = np.concatenate((self.sources, self.targets))
         closed = sparse.csr_array(self.joined + sparse.eye_array(len(self.is_source)))
@@ -146,9 +146,9 @@ class CandidatePairs:
 
 
 def patterns_of(graph: Graph, specs: Sequence[str | Sequence[str]] = ()) -> tuple[Pattern, ...]:
-    """Return the patterns that `specs` name, as for `chosen_patterns`, or else the common ones of the graph.
+    """Return the patterns that `specs` name (see `chosen_patterns`), or the graph's common patterns.
 
-    A ValueError if one is not in the graph; a graph without relationships of known direction has none.
+    An undirected graph has none. Raises ValueError if a pattern is not in the graph.
     """
     return tuple(counted_patterns(graph, specs)[0])
 
@@ -156,7 +156,7 @@ def patterns_of(graph: Graph, specs: Sequence[str | Sequence[str]] = ()) -> tupl
 def counted_patterns(
     graph: Graph, specs: Sequence[str | Sequence[str]] = ()
 ) -> tuple[dict[Pattern, int], str | None]:
-    """Return `patterns_of` with their relationships, and one line about those that are too rare, if any."""
+    """Return `patterns_of` with relationship counts, and a note on patterns that are too rare, if any."""
     schema = graph.schema()
     carriers = {label: int(np.count_nonzero(carries)) for label, carries in graph.labels.items()}
     if specs:
@@ -166,7 +166,7 @@ def counted_patterns(
 
 
 def ends_of(graph: Graph, pattern: Pattern | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which rows may be sources, and which targets, of a pattern; both of shape (N,)."""
+    """Return masks of the possible sources and targets of a pattern, each of shape (N,)."""
     if pattern is None:
         every = np.ones(graph.n_nodes, dtype=np.bool_)
         return every, every
@@ -175,7 +175,7 @@ def ends_of(graph: Graph, pattern: Pattern | None) -> tuple[NDArray[np.bool_], N
 
 
 def relationships_of(graph: Graph, pattern: Pattern) -> tuple[Rows, Rows]:
-    """Return sources and targets of the relationships of a pattern, sorted."""
+    """Return the sources and targets of a pattern's relationships, sorted."""
     assert graph.relationships is not None
     source, target = (ends.astype(np.int64) for ends in graph.relationships.of(pattern.type))
     is_source, is_target = ends_of(graph, pattern)
@@ -184,7 +184,7 @@ def relationships_of(graph: Graph, pattern: Pattern) -> tuple[Rows, Rows]:
 
 
 def reciprocity(graph: Graph, pattern: Pattern) -> float:
-    """Return the share of a pattern's relationships beside which one of its type leads back; [0, 1]."""
+    """Return the share of a pattern's relationships that are reciprocated by the same type; [0, 1]."""
     source, target = relationships_of(graph, pattern)
     if not len(source) or graph.relationships is None:
         return 0.0
@@ -195,11 +195,11 @@ def reciprocity(graph: Graph, pattern: Pattern) -> float:
 def candidate_pairs(
     graph: Graph, pattern: Pattern | None, *, min_degree: int = 0, max_degree: int | None = None
 ) -> CandidatePairs:
-    """Return the pairs of a pattern, or all unordered pairs, of nodes with so many neighbours.
+    """Return a pattern's candidate pairs, or all unordered pairs; `min_degree` and `max_degree` filter nodes.
 
-    A pair that a relationship of the type joins the other way round is none, unless at least one in fifty of
-    the pattern's relationships is answered. If these join two separate sets of nodes, nodes of neither set
-    may be sources and targets, the others what they are.
+    The reverse of a linked pair is a candidate only if at least 2 % of the pattern's relationships are
+    reciprocated. If the pattern's sources and targets are disjoint sets, their nodes keep those roles; nodes
+    without a relationship of the pattern may have both.
     """
     suited = graph.degrees >= min_degree
     if max_degree is not None:
@@ -221,7 +221,7 @@ def candidate_pairs(
 def sent_and_received(
     relationships: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]], n: int
 ) -> tuple[Rows, Rows]:
-    """Return outgoing and incoming relationships of each node."""
+    """Return each node's number of outgoing and incoming relationships."""
     source, target = relationships
     return np.bincount(source, minlength=n), np.bincount(target, minlength=n)
 
@@ -229,7 +229,7 @@ def sent_and_received(
 def _observed_roles(
     graph: Graph, pattern: Pattern, is_source: NDArray[np.bool_], is_target: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the roles of nodes, of which those with relationships of the pattern may show one only."""
+    """Restrict each node to its observed role, if the pattern's sources and targets are disjoint."""
     out, into = sent_and_received(relationships_of(graph, pattern), graph.n_nodes)
     both = is_source & is_target
     is_mixed = bool(np.any(both & (out > 0) & (into > 0)))
@@ -240,7 +240,7 @@ def _observed_roles(
 
 def entries(matrix: sparse.csr_array, pairs: Rows) -> NDArray[np.float64]:
     """Return the entries of a sparse matrix at `pairs`, shape (m, 2)."""
-    if not len(pairs):  # of which scipy makes a sparse array
+    if not len(pairs):  # SciPy returns a sparse array for an empty index
         return np.empty(0)
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 

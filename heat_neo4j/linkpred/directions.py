@@ -1,4 +1,4 @@
-"""The direction of links that no score has ranked: what the relationships of their type show."""
+"""Directions for links ranked without a score, from the relationships of their type."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Rows = NDArray[np.int64]
 
 
 def leanings(graph: Graph, kind: str, pairs: Rows) -> Rows:
-    """Return how the ends of pairs (u, v) compare by relationships of a type, shape (m,).
+    """Compare the out/in ratios of u and v for each pair (u, v), shape (m,).
 
-    Above 0 if u has more outgoing ones for each incoming one than v, which makes u -> v likelier than
-    v -> u; 0 if the two are alike.
+    Positive if u has the larger ratio of outgoing to incoming relationships of the type, which makes u -> v
+    likelier than v -> u. Zero if the ratios are equal.
     """
     assert graph.relationships is not None
     out, into = sent_and_received(graph.relationships.of(kind), graph.n_nodes)
@@ -25,9 +25,10 @@ def leanings(graph: Graph, kind: str, pairs: Rows) -> Rows:
 
 
 def directed(candidates: CandidatePairs, pairs: Rows, leaning: Rows) -> tuple[Rows, NDArray[np.bool_]]:
-    """Return pairs in the only direction that is a candidate, or in that of `leaning`; and which have one.
+    """Orient each pair, and return a mask of the pairs whose direction is determined.
 
-    A pair without a direction leads from the lower row to the higher.
+    If only one direction is a candidate, that one is chosen; otherwise the sign of `leaning` decides. If it
+    is zero, the direction is undetermined and the pair leads from the lower row to the higher.
     """
     forward, back = candidates.either_way(pairs[:, ::-1]), candidates.either_way(pairs)
     either = forward & back

@@ -1,4 +1,4 @@
-"""Why a link has its probability: what each feature adds to its log odds, and what its two nodes share."""
+"""Explain a link's probability: each feature's contribution to the log odds, and what both nodes share."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ MEANINGS: Mapping[str, str] = {
     "base": "an average pair of the pattern",
     "distance": "how near they are",
     "neighbourhood_distance": "how near their neighbourhoods are",
-    "source_out": "how many of the type leave the source",
-    "source_in": "how many of the type lead to the source",
-    "target_out": "how many of the type leave the target",
-    "target_in": "how many of the type lead to the target",
+    "source_out": "outgoing relationships of the source, of the type",
+    "source_in": "incoming relationships of the source, of the type",
+    "target_out": "outgoing relationships of the target, of the type",
+    "target_in": "incoming relationships of the target, of the type",
     "common_neighbours": "common neighbours",
     "paths_of_three": "paths of three relationships",
     "paths_by_degree": "paths of three relationships between well-connected nodes",
-    "linked_alike": "nodes like the one link with the other",
-    "chain": "source to a node to target, by the type",
-    "shared_target": "both lead to a node, by the type",
-    "shared_source": "a node leads to both, by the type",
-    "return_chain": "target to a node to source, by the type",
+    "linked_alike": "nodes similar to one are linked to the other",
+    "chain": "paths source to node to target, of the type",
+    "shared_target": "nodes that both lead to, by the type",
+    "shared_source": "nodes that lead to both, by the type",
+    "return_chain": "paths target to node to source, of the type",
     "taste_8": "broad taste: who links with what, in few groups",
     "taste_24": "finer taste: in more groups",
     "taste_64": "finest taste: in many groups",
-    "attributes": "like attributes",
-    "scaled_attributes": "like attributes, rare ones first",
+    "attributes": "similar attributes",
+    "scaled_attributes": "similar attributes, rare ones weighted up",
     "targets_alike": "target like those that the source has already",
     "sources_alike": "source like those that the target has already",
     "target_like_sources": "target like those that lead to the source",
@@ -56,68 +56,68 @@ MEANINGS: Mapping[str, str] = {
     "implied_by_paths": "implied by typed paths of two relationships",
     "direction": "the direction: this way, not the other",
 }
-"""What the features of a `LinkScore` say, in plain English."""
+"""Meaning of each feature of a `LinkScore`, in plain English."""
 
-_MOST = 10  # of what is shared that is listed; all is counted
+_MOST = 10  # shared items listed; all are counted
 _LONGEST = 40  # characters of a name in a line
 
 
 class Tie(NamedTuple):
-    """A relationship from a first node to a second one, or back."""
+    """A relationship between two nodes, from the first to the second (`forward`) or back."""
 
     type: str
     forward: bool
 
     def __str__(self) -> str:
-        """Return it as an arrow, such as ``-RATED->``; ``--`` in a graph without types."""
+        """Return an arrow such as ``-RATED->``; ``--`` in a graph without types."""
         if not self.type:
             return "--"
         return f"-{self.type}->" if self.forward else f"<-{self.type}-"
 
 
 class Way(NamedTuple):
-    """A way from the source to the target through other nodes."""
+    """A path from the source to the target through other nodes."""
 
-    nodes: tuple[int, ...]  # rows of the graph, from the source on
-    steps: tuple[tuple[Tie, ...], ...]  # what joins each to the next: one step more than there are nodes
-    degrees: tuple[int, ...]  # neighbours of each node
+    nodes: tuple[int, ...]  # rows of the intermediate nodes, in order from the source
+    steps: tuple[tuple[Tie, ...], ...]  # relationships of each step; one step more than `nodes`
+    degrees: tuple[int, ...]  # number of neighbours of each node
 
 
 class SharedAttribute(NamedTuple):
-    """A column of attributes that both nodes have."""
+    """An attribute column with the same nonzero value for both nodes."""
 
     name: str
-    nodes: int  # of the graph that have it
+    nodes: int  # number of nodes of the graph that have the attribute
 
 
 @dataclass(frozen=True, eq=False)
 class LinkExplanation:
-    """Why a link of a pattern between two nodes has its probability.
+    """Explanation of the probability of a link of a pattern between two nodes.
 
     Parameters
     ----------
     pattern : Pattern, optional
-        Of the link; None of a graph without directions.
+        Pattern of the link; None for an undirected graph.
     source, target : int
         Rows of the graph.
     probability, log_odds : float, optional
-        Share of pairs with such a score that turned out to be links; None without a score.
+        Calibrated probability and score of the link; None without a score.
     contributions : tuple of Contribution
-        What adds up to the log odds: that of an average pair, then of each feature, the largest first.
+        Terms of the log odds: first that of an average pair, then the features', largest magnitude first.
     direction : float, optional
-        Probability that a link of the two leads this way; None if the pattern allows one way only.
+        Probability that a link between the two has this direction; None if the pattern allows only one.
     distance, source_radius, target_radius : float
-        Where the two lie: hyperbolic distance, and that of each from the origin.
+        Hyperbolic distance between the two nodes, and of each from the origin.
     joined : tuple of Tie
-        What joins the two already.
+        Existing relationships between the two nodes.
     shared : tuple of Way
-        Common neighbours, the rarest (of fewest neighbours) first, 10 at most; and `n_shared`, how many.
+        Common neighbours, those with fewest neighbours first; at most 10 of `n_shared`.
     paths : tuple of Way
-        Paths of three relationships of the type, whichever way each leads, likewise; and `n_paths`.
+        Paths of three relationships of the type, in any direction, rarest first; at most 10 of `n_paths`.
     attributes : tuple of SharedAttribute
-        What both have among the columns of attributes, the rarest first, likewise; and `n_attributes`.
+        Attributes that both nodes share, rarest first; at most 10 of `n_attributes`.
     names : sequence, optional
-        What the nodes of the graph are called, by row; else their rows.
+        Node names by row; rows are shown if not given.
     """
 
     pattern: Pattern | None
@@ -140,7 +140,7 @@ class LinkExplanation:
     names: Sequence[Any] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON data, nodes by their names."""
+        """Return the explanation as JSON data, with node names."""
         return {
             "pattern": None if self.pattern is None else str(self.pattern),
             "source": {"name": self._name(self.source), "radius": self.source_radius},
@@ -163,22 +163,22 @@ class LinkExplanation:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the contributions as a data frame, a row for each feature, the largest first.
+        """Return the contributions as a data frame, one row per feature, largest magnitude first.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Of which library; the first that is installed if not given.
+            Data frame library; by default the first that is installed.
 
         Returns
         -------
         data frame
-            "feature", "meaning" in plain English, "value" of the feature, and "log_odds", what it adds.
+            Columns "feature", "meaning" (plain English), "value" and "log_odds" (the feature's contribution).
 
         Raises
         ------
         ConfigError
-            If there is no such library, or none at all.
+            If the library, or every one of them, is missing.
         """
         return make_frame(self._columns(), backend)
 
@@ -219,9 +219,9 @@ def explain_pair(
     scorers: Scorers | None = None,
     names: Sequence[Any] = (),
 ) -> LinkExplanation:
-    """Explain the link of a pattern between two rows of the graph, the source first; joined or not.
+    """Explain the link of a pattern between two rows (source, target), whether or not it exists.
 
-    `embedding` has points of the hyperboloid, shape (N, d + 1). `names` are those of all rows.
+    `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows.
     """
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
@@ -261,7 +261,7 @@ def explain_pair(
 
 
 class _Ties:
-    """What joins any two nodes of a graph."""
+    """Looks up the relationships between any two nodes of a graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, of_types = graph, graph.relationships
@@ -272,7 +272,7 @@ class _Ties:
         )
 
     def between(self, first: int, second: int, only: str | None = None) -> tuple[Tie, ...]:
-        """Return the relationships from one node to another and back, of one type if that is given."""
+        """Return the relationships between two nodes in both directions, of the type `only` if given."""
         return tuple(
             Tie(name, forward)
             for name, matrix in self._matrices.items()
@@ -288,7 +288,7 @@ class _Ties:
 
 
 def _common(graph: Graph, pair: tuple[int, int]) -> list[tuple[int]]:
-    """Return the common neighbours, those with fewest neighbours first."""
+    """Return the common neighbours, sorted by ascending degree."""
     adjacency = graph.adjacency
     first, second = (adjacency.indices[slice(*adjacency.indptr[row : row + 2])] for row in pair)
     common = np.intersect1d(first, second)
@@ -297,7 +297,7 @@ def _common(graph: Graph, pair: tuple[int, int]) -> list[tuple[int]]:
 
 
 def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return the nodes between on paths of three relationships of a type, the rarest first."""
+    """Return the two inner nodes of each path of three relationships of a type, lowest degrees first."""
     either = graph.adjacency
     if kind is not None:
         assert graph.relationships is not None
@@ -312,7 +312,7 @@ def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[
 
 
 def _attributes(graph: Graph, pair: tuple[int, int]) -> Iterator[SharedAttribute]:
-    """Yield the columns of attributes in which both nodes have the same value, but 0."""
+    """Yield the attribute columns in which both nodes have the same nonzero value."""
     if graph.attributes is None or not graph.n_attributes:
         return
     columns = _known_values(graph)
@@ -323,7 +323,7 @@ def _attributes(graph: Graph, pair: tuple[int, int]) -> Iterator[SharedAttribute
 
 
 def _known_values(graph: Graph) -> sparse.csc_array:
-    """Return the attributes without the means that stand for missing numbers, and without their marks."""
+    """Return the attributes without imputed means and without missing-value indicator columns."""
     assert graph.attributes is not None
     columns = sparse.csc_array(graph.attributes)
     blocks, start = [], 0

@@ -1,4 +1,4 @@
-"""What the graph and the embedding say of an ordered pair, for a pattern: the features of a link's score."""
+"""Features of a link score: values of an ordered pair, from the graph and the embedding, for a pattern."""
 
 from __future__ import annotations
 
@@ -38,49 +38,49 @@ Rows = NDArray[np.int64]
 
 FEATURES = (
     "distance",  # minus the distance
-    "neighbourhood_distance",  # minus that of the centroids of each node with its neighbours
-    "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type there)
-    "common_neighbours", "paths_of_three",  # of any type: log(1 + Adamic-Adar), log(1 + degree-normalised)
-    # Of a graph without types: paths of three by the degrees of both ends, and what the most like nodes link
-    # with, log(1 + cosines).
+    "neighbourhood_distance",  # minus the distance between the centroids of both neighbourhoods
+    "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type at that end)
+    "common_neighbours", "paths_of_three",  # all types: log(1 + Adamic-Adar), log(1 + degree-normalised)
+    # Graphs without types only: paths of three times log degrees of both ends; log(1 + cosines) of the nodes
+    # most similar to one end that are linked to the other.
     "paths_by_degree", "linked_alike",
-    # Nodes in common by the type alone: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
+    # Common neighbours by the type alone: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
     "chain", "shared_target", "shared_source", "return_chain",
-    "taste_8", "taste_24", "taste_64",  # by the singular values 1-8, 9-24 and 25-64 of the type
-    "attributes", "scaled_attributes",  # cosines, as they are and over their deviations
-    "targets_alike",  # cosine of the target with the targets that the source has already
-    "sources_alike",  # cosine of the source with the sources that the target has already
-    "target_like_sources", "source_like_targets",  # the same with what leads to the source, from the target
-    "ends_alike",  # cosine of the source with its targets and the target with its sources
-    "targets_related", "sources_related",  # as targets_alike, sources_alike: by what other types join
-    "implied_by_joins",  # how much what joins the two already, of other types or back, raises the odds
-    "implied_by_paths",  # log(1 + odds of a link at the ends of typed paths of two steps, over those of any)
+    "taste_8", "taste_24", "taste_64",  # SVD of the type's link matrix: singular values 1-8, 9-24, 25-64
+    "attributes", "scaled_attributes",  # cosines of raw and of standardised attributes
+    "targets_alike",  # cosine of the target with the source's existing targets
+    "sources_alike",  # cosine of the source with the target's existing sources
+    "target_like_sources", "source_like_targets",  # target ~ source's sources, source ~ target's targets
+    "ends_alike",  # cosine of (source + its targets) with (target + its sources)
+    "targets_related", "sources_related",  # as targets_alike, sources_alike, by neighbours of other types
+    "implied_by_joins",  # increase in log odds given the pair's other relationships, of other types or back
+    "implied_by_paths",  # log(1 + odds given typed paths of two steps, relative to the base odds)
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
 
 DIRECTION = (
-    "ratio", "out", "in", "degree", "radius",  # of the two ends: log(out / in), log(1 + ...), radii
-    "chain", "path_ooo", "path_ooi", "path_oio", "path_ioo",  # of paths there and back: each step out or in
+    "ratio", "out", "in", "degree", "radius",  # differences of both ends: log(out / in), log(1 + ...), radius
+    "chain", "path_ooo", "path_ooi", "path_oio", "path_ioo",  # paths forward minus back; steps out or in
     "targets_alike", "sources_alike",
 )  # fmt: skip
-"""Features of a direction: differences that change their sign with the order of the pair."""
+"""Direction features: differences that change sign when the pair is reversed."""
 
 _OF_DIRECTIONS = (
     "source_in", "target_out", "shared_target", "shared_source", "return_chain", "target_like_sources",
     "source_like_targets",
 )  # fmt: skip
 _BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
-_ITERATIONS = 7  # of the singular vectors; more rank no better
+_ITERATIONS = 7  # power iterations of the SVD; more did not improve the ranking
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
 
 @dataclass(frozen=True)
 class Feature(DirectedScorer):
-    """A scorer, or the logarithm of 1 + its scores; minus that of the pair turned round, if that is asked."""
+    """A scorer, optionally as log(1 + x), minus the value of the reversed pair if `back` is set."""
 
     scorer: DirectedScorer
     log: bool = False
-    back: DirectedScorer | None = None  # the scorer of the pair turned round, where that is subtracted
+    back: DirectedScorer | None = None  # scorer of the reversed pair, to subtract
 
     @property
     def n_nodes(self) -> int:  # type: ignore[override]
@@ -88,21 +88,21 @@ class Feature(DirectedScorer):
         return self.scorer.n_nodes
 
     def pairs(self, pairs: Rows) -> Array:
-        """Return the feature of pairs, shape (m,)."""
+        """Return the feature values of pairs, shape (m,)."""
         there = self._shaped(self.scorer.pairs(pairs))
         return there if self.back is None else there - self._shaped(self.back.pairs(pairs))
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the feature of some first nodes with every second node."""
+        """Return the feature values of first nodes `begin` to `end` - 1 with every second node."""
         there = self._shaped(self.scorer.rows(begin, end))
         return there if self.back is None else there - self._shaped(self.back.rows(begin, end))
 
     def reversed(self) -> Feature:
-        """Return the feature of (v, u)."""
+        """Return the feature that gives (v, u) the value of (u, v)."""
         return Feature(self.scorer.reversed(), self.log, None if self.back is None else self.back.reversed())
 
     def between(self, first: Rows, second: Rows) -> Feature:
-        """Return the feature of some nodes only."""
+        """Return the feature restricted to some first and second nodes."""
         back = None if self.back is None else self.back.between(first, second)
         return Feature(self.scorer.between(first, second), self.log, back)
 
@@ -111,18 +111,18 @@ class Feature(DirectedScorer):
 
 
 class PairFeatures:
-    """The features of pairs of one graph and its embedding, points of the hyperboloid, shape (N, d + 1)."""
+    """Pair features of one graph and its embedding: points on the hyperboloid, shape (N, d + 1)."""
 
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self.embedding, self.graph = embedding, graph
 
     def of(self, pattern: Pattern | None) -> PatternFeatures:
-        """Return the features of a pattern, or of all pairs of a graph without directions."""
+        """Return the features of a pattern, or of all pairs of an undirected graph."""
         return PatternFeatures(self, pattern)
 
     @cached_property
     def of_any_pattern(self) -> dict[str, Feature]:
-        """Features that are the same for all types."""
+        """Features that do not depend on the type."""
         graph = self.graph
         around = with_neighbours(graph, 1.0)
         features = {
@@ -137,9 +137,9 @@ class PairFeatures:
 
     @cached_property
     def neighbours_by_type(self) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-        """The neighbours of each node, a column for each neighbour by each type, and the types of columns.
+        """Matrix of neighbours, one column per (type, neighbour), and the type of each column.
 
-        An entry is one over the root of the entries of its column.
+        Entries are 1 / sqrt(number of entries in the column).
         """
         relationships, n = self.graph.relationships, self.graph.n_nodes
         assert relationships is not None
@@ -158,7 +158,7 @@ class PairFeatures:
 
     @cached_property
     def of_pairs_alone(self) -> dict[str, Feature]:
-        """Features of a graph without types, where the order of a pair does not matter."""
+        """Symmetric features for graphs without types."""
         graph = self.graph
         degrees = NodeScorer(np.log1p(graph.degrees.astype(np.float64)), np.add)
         features = {"paths_by_degree": Feature(ProductScorer(self.of_any_pattern["paths_of_three"], degrees))}
@@ -170,17 +170,17 @@ class PairFeatures:
 
     @cached_property
     def steps(self) -> TypedSteps:
-        """The steps from each node by type and way."""
+        """Steps from each node, by type and direction."""
         return TypedSteps.of(self.graph)
 
     @cached_property
     def damping(self) -> Array:
-        """One over the neighbours of each node."""
+        """1 / degree of each node."""
         return np.asarray(1.0 / np.maximum(self.graph.degrees, 1))
 
 
 class PatternFeatures:
-    """The features of pairs of a pattern; those of attributes only if the graph has some."""
+    """Pair features of one pattern; attribute features only if the graph has attributes."""
 
     def __init__(self, shared: PairFeatures, pattern: Pattern | None) -> None:
         self._shared, self._graph, self._pattern = shared, shared.graph, pattern
@@ -191,7 +191,7 @@ class PatternFeatures:
 
     @cached_property
     def link(self) -> dict[str, Feature]:
-        """Those of a link."""
+        """Features of a link, by name."""
         out, back = self._out, self._back
         degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
         nothing = np.zeros(self._graph.n_nodes)
@@ -208,7 +208,7 @@ class PatternFeatures:
             **self._related(),
             **self._implied(),
         }
-        if self._pattern is None:  # out is in
+        if self._pattern is None:  # undirected: out equals in
             features |= self._shared.of_pairs_alone
             for name in _OF_DIRECTIONS:
                 features.pop(name, None)
@@ -216,7 +216,7 @@ class PatternFeatures:
 
     @cached_property
     def direction(self) -> dict[str, Feature]:
-        """Those of a direction."""
+        """Features of a direction, by name."""
         out, back = self._out, self._back
         n_out, n_in = np.diff(out.indptr).astype(np.float64), np.diff(back.indptr).astype(np.float64)
         of_nodes = {
@@ -236,12 +236,12 @@ class PatternFeatures:
 
     @property
     def _out(self) -> sparse.csr_array:
-        """Steps along relationships of the type."""
+        """Matrix of the type's relationships."""
         return self._steps[0]
 
     @property
     def _back(self) -> sparse.csr_array:
-        """Steps back along them."""
+        """Matrix of the type's reversed relationships."""
         return self._steps[1]
 
     @cached_property
@@ -253,7 +253,7 @@ class PatternFeatures:
         return self._wedge(self._out, self._out)
 
     def _wedge(self, first: sparse.csr_array, second: sparse.csr_array) -> Feature:
-        """Return what the nodes between two steps count, each one over its neighbours.
+        """Return log(1 + sum of 1 / deg(w)) over the nodes w between two steps (resource allocation).
 
         T. Zhou, L. Lue and Y.-C. Zhang, "Predicting missing links via local information", EPJ B 71 (2009).
         """
@@ -261,16 +261,16 @@ class PatternFeatures:
         return Feature(SparseProductScorer(left, sparse.csr_array(second.T.tocsr())), log=True)
 
     def _path(self, first: sparse.csr_array, second: sparse.csr_array, third: sparse.csr_array) -> Feature:
-        """Return what paths of three steps count, each node on it one over the root of its neighbours."""
+        """Return the feature of three-step paths, with each inner node weighted 1 / sqrt(degree)."""
         damping = sparse.diags_array(np.sqrt(self._shared.damping))
         left, middle = sparse.csr_array(first @ damping), sparse.csr_array(second @ damping)
         return Feature(SparseProductScorer(left, sparse.csr_array(third.T.tocsr()), middle), log=True)
 
     @cached_property
     def _alike(self) -> dict[str, Feature]:
-        """Return the features of attributes, each scaled among the nodes that it compares.
+        """Return the attribute features, each standardised over the nodes that it compares.
 
-        Among all nodes a column that all of one label share would hide all others.
+        Over all nodes, a column that one whole label shares would dominate all others.
         """
         attributes = self._graph.attributes
         if attributes is None or not self._graph.n_attributes:
@@ -297,7 +297,7 @@ class PatternFeatures:
         return {name: Feature(scorer) for name, scorer in features.items()}
 
     def _related(self) -> dict[str, Feature]:
-        """Return how alike targets, or sources, are by what relationships of other types join them to."""
+        """Return the similarity of targets, and of sources, by their neighbours of other types."""
         relationships, out = self._graph.relationships, self._out
         if (
             self._pattern is None
@@ -309,7 +309,7 @@ class PatternFeatures:
         of_sources = self._by_other_types(self._sources)
         root = sparse.diags_array(1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1)))
         return {
-            # Of a source with a hub among its targets the sum of their rows is long: some are made at a time.
+            # A hub among the targets makes the sum of their rows long, so few sums are held at a time.
             "targets_related": Feature(
                 SparseProductScorer(sparse.csr_array(root @ out), of_targets, middle=of_targets)
             ),
@@ -319,18 +319,18 @@ class PatternFeatures:
         }
 
     def _implied(self) -> dict[str, Feature]:
-        """Return what typed relationships between and around the two nodes imply."""
+        """Return the features implied by typed relationships between and around the two nodes."""
         relationships = self._graph.relationships
         if self._pattern is None or relationships is None or self._pattern.type not in relationships.types:
             return {}
         implications = Implications(self._graph, self._pattern, self._shared.steps)
         features = {"implied_by_joins": Feature(implications.by_joins())}
-        if len(relationships.types) > 1:  # paths of the type alone are features of their own
+        if len(relationships.types) > 1:  # paths of a single type are covered by the chain features
             features["implied_by_paths"] = Feature(implications.by_paths(), log=True)
         return features
 
     def _by_other_types(self, nodes: Rows) -> sparse.csr_array:
-        """Return rows of length 1 of the neighbours of some nodes by other types; others are empty."""
+        """Return unit rows of the given nodes' neighbours by other types; rows of other nodes are empty."""
         neighbours, kinds = self._shared.neighbours_by_type
         own = neighbours[nodes]
         types = list(self._graph.relationships.types)  # type: ignore[union-attr]
@@ -341,9 +341,9 @@ class PatternFeatures:
         return placed(unit_rows(own), nodes, self._graph.n_nodes)
 
     def _tastes(self) -> dict[str, Feature]:
-        """Return parts of the best approximation of the relationships, over the root of both degrees.
+        """Return bands of the SVD of the degree-normalised link matrix.
 
-        A mean degree is added to each: otherwise small components have the largest values.
+        The mean degree is added to each degree; otherwise small components have the largest singular values.
         A. Amini et al., "Pseudo-likelihood methods for community detection", Annals of Statistics 41 (2013).
         """
         sources, targets = self._sources, self._targets
@@ -354,7 +354,7 @@ class PatternFeatures:
         degrees = [np.asarray(own.sum(axis=way), dtype=np.float64) for way in (1, 0)]
         left, right = (sparse.diags_array(1.0 / np.sqrt(each + each.mean())) for each in degrees)
         scaled = sparse.csr_array(left @ own @ right)
-        # Of a rare type few nodes have any: the others have vectors of zeros.
+        # Few nodes have links of a rare type; the others get zero vectors.
         linked = [np.flatnonzero(each) for each in degrees]
         some = sparse.csr_array(scaled[linked[0]][:, linked[1]])
         n, rank = self._graph.n_nodes, min(rank, *some.shape)

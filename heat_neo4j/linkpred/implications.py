@@ -1,7 +1,7 @@
-"""What typed relationships say of a pair: how much likelier a link is beside others, or at the end of a path.
+"""Implications between types: how relationships and typed paths between two nodes change the odds of a link.
 
-Rules are counted, not chosen: of the pairs that relationships of some kinds join, or two steps of two kinds,
-the share that a relationship of the type joins as well.
+All rules are counted: among the pairs joined by given kinds of relationships, or by a path of two given
+kinds, the share that the type joins too.
 
 N. Lao and W. Cohen, "Relational retrieval using a combination of path-constrained random walks", Machine
 Learning 81 (2010); C. Meilicke et al., "Anytime bottom-up rule learning for knowledge graph completion",
@@ -28,28 +28,28 @@ from heat_neo4j.patterns import Pattern
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_TYPES = 100  # each a kind of its own; others are one
-_HUB = 1_000  # steps from a node; paths through it say little and cost most
-_PATHS = 2_000_000  # that are counted for a pattern
-_PRIOR = 2.0  # paths, or pairs, at the average rate that each rule starts from
-_SUREST = 0.99  # share of a rule's paths that are closed
-_TOLERANCE = 1e-8  # of the slope of the mean loss
-_CONSTANT = 10.0  # so that the ridge hardly bounds its weight
-_RIDGE = 0.5  # on what each kind that joins a pair adds
+_TYPES = 100  # the most common types are separate kinds; all others share one
+_HUB = 1_000  # nodes with more steps are skipped: paths through them cost most and say little
+_PATHS = 2_000_000  # maximum number of paths counted for a pattern
+_PRIOR = 2.0  # pseudo-counts at the average rate, for each rule
+_SUREST = 0.99  # maximum share of a rule's paths that a link closes
+_TOLERANCE = 1e-8  # on the gradient of the mean loss
+_CONSTANT = 10.0  # value of the constant column; large, so that the ridge hardly shrinks its weight
+_RIDGE = 0.5  # penalty on the weight of each kind
 
 
 @dataclass(frozen=True, eq=False)
 class TypedSteps:
-    """The steps from each of N nodes along and against relationships, by kind: a type and a way.
+    """Steps from each of N nodes along and against relationships; a kind is a type and a direction.
 
-    Kinds lead along a type, or against it; those of all types but the commonest are two.
+    Rare types share one kind per direction.
     """
 
     indptr: Rows  # (N + 1,)
-    neighbours: NDArray[np.int32]  # of each node, rising, then by kind
+    neighbours: NDArray[np.int32]  # sorted by node, neighbour, kind
     kinds: NDArray[np.int32]
     n_kinds: int
-    of_type: NDArray[np.int32]  # the kind along each type; that against it is half of the kinds further
+    of_type: NDArray[np.int32]  # kind along each type; the kind against it is n_kinds / 2 higher
 
     @classmethod
     def of(cls, graph: Graph) -> TypedSteps:
@@ -71,17 +71,17 @@ class TypedSteps:
 
     @cached_property
     def is_hub(self) -> NDArray[np.bool_]:
-        """Which nodes no path leads through."""
+        """Mask of nodes with too many steps; paths through them are skipped."""
         return np.asarray(np.diff(self.indptr) > _HUB)
 
     @cached_property
     def turned(self) -> NDArray[np.int32]:
-        """The kind of the step back, for each kind."""
+        """Kind of the reverse step, for each kind."""
         return np.roll(np.arange(self.n_kinds, dtype=np.int32), self.n_kinds // 2)
 
     @cached_property
     def joined(self) -> tuple[Rows, sparse.csr_array]:
-        """The P ordered pairs of nodes that something joins, shape (P, 2), and the kinds, shape (P, K)."""
+        """The P ordered pairs with any relationship, shape (P, 2), and their kinds as 0/1, shape (P, K)."""
         node = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
         is_first = np.append(True, (np.diff(node) != 0) | (np.diff(self.neighbours) != 0))
         starts = np.append(np.flatnonzero(is_first), len(node))
@@ -95,7 +95,7 @@ class TypedSteps:
 
 
 class Implications:
-    """What the graph's other relationships say of a link of a pattern: log odds above those of any pair."""
+    """Log odds of a link of a pattern given other relationships, relative to the base rate."""
 
     def __init__(self, graph: Graph, pattern: Pattern, steps: TypedSteps) -> None:
         assert graph.relationships is not None
@@ -106,9 +106,9 @@ class Implications:
         self._own = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
 
     def by_joins(self) -> SparseProductScorer:
-        """Return how much the relationships that join a pair already, of other types or back, raise its odds.
+        """Score by the rise in log odds from the pair's relationships of other types or in reverse.
 
-        By logistic regression over the pairs that something else joins; 0 for all others.
+        Fitted by logistic regression on the pairs that have one; all other pairs score 0.
         """
         pairs, kinds = self._steps.joined
         is_link = entries(self._own, pairs) > 0.0
@@ -119,11 +119,11 @@ class Implications:
         n_links = np.bincount(place, is_link[are_judged], minlength=len(sets))
         n_others = int(self._is_source.sum()) * int(self._is_target.sum())
         rate = max(self._own.nnz, 1) / (n_others + 1.0)
-        # Each set as often as it has the link, and as often as it has not; some pairs that nothing joins.
+        # Each set once with its number of links and once without; plus pseudo-counts of unrelated pairs.
         counts = np.concatenate((n_links, n_pairs - n_links, [_PRIOR * rate, _PRIOR * (1.0 - rate)]))
         are_links = np.repeat((True, False, True, False), (len(sets), len(sets), 1, 1))
         nothing = np.zeros((2, sets.shape[1]))
-        # A column, not an intercept, which nothing would bound where no link has anything beside it.
+        # A constant column instead of an intercept: without a ridge it could diverge if no link has others.
         values = np.column_stack(
             (np.full(2 * len(sets) + 2, _CONSTANT), np.concatenate((sets, sets, nothing)))
         )
@@ -139,10 +139,10 @@ class Implications:
         return SparseProductScorer(matrix, sparse.eye_array(n, format="csr"))
 
     def by_paths(self) -> PathScorer:
-        """Return the odds of a link at the end of each typed path of two steps, over the odds of any pair.
+        """Score by the odds of a link given each typed two-step path, relative to the base odds.
 
-        The sum over all paths between two nodes. Of a rule (the kinds of both steps) they are those of the
-        share of its paths that a link closes, over sampled sources that have a link.
+        Scores of all paths between two nodes are added. The odds of a rule (the kinds of both steps) come
+        from the share of its paths that a link closes, counted from sampled sources that have a link.
         """
         steps, own = self._steps, self._own
         sources = np.flatnonzero(self._is_source & (np.diff(own.indptr) > 0))
@@ -158,9 +158,9 @@ class Implications:
 
 
 def _distinct(kinds: sparse.csr_array, own: int) -> tuple[Array, Rows]:
-    """Return the distinct sets of kinds but `own`, 0 or 1, shape (S, K), and the place of each row's."""
+    """Return the distinct sets of kinds without `own` as 0/1, shape (S, K), and each row's set."""
     n_kinds = kinds.shape[1]
-    code = np.random.default_rng(n_kinds).integers(1, 1 << 62, n_kinds)  # sums of sets differ
+    code = np.random.default_rng(n_kinds).integers(1, 1 << 62, n_kinds)  # sums identify sets
     code[own] = 0
     sums = np.zeros(kinds.shape[0], dtype=np.int64)
     np.add.at(sums, np.repeat(np.arange(len(sums)), np.diff(kinds.indptr)), code[kinds.indices])
@@ -171,10 +171,9 @@ def _distinct(kinds: sparse.csr_array, own: int) -> tuple[Array, Rows]:
 
 
 class PathScorer(DirectedScorer):
-    """The sum of weights of the typed paths of two steps between two nodes.
+    """The sum of ``weights[k, l]`` over typed two-step paths between two nodes; k, l are the steps' kinds.
 
-    Of kinds k and l of the steps, the weight is ``weights[k, l]``. First and second nodes are rows of `first`
-    and `second`, or all.
+    First and second nodes are the rows `first` and `second`, or all rows.
     """
 
     def __init__(
@@ -196,16 +195,16 @@ class PathScorer(DirectedScorer):
         )
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of first nodes `begin` to `end` - 1 with every second node."""
         steps, first = self._steps, self._first[begin:end]
         sums = path_rows(steps.indptr, steps.neighbours, steps.kinds, steps.is_hub, self._weights, first)
         return np.asarray(sums[:, self._second])
 
     def reversed(self) -> PathScorer:
-        """Return the scorer of (v, u)."""
+        """Return the scorer that gives (v, u) the score of (u, v)."""
         turned = self._steps.turned
         return PathScorer(self._steps, self._weights[turned][:, turned].T, self._second, self._first)
 
     def between(self, first: Rows, second: Rows) -> PathScorer:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to some first and second nodes."""
         return PathScorer(self._steps, self._weights, self._first[first], self._second[second])

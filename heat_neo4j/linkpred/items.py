@@ -1,8 +1,7 @@
-"""Baselines from recommender systems: scores of a target by the targets that its source has already.
+"""Recommender baselines: score a target by the source's existing targets.
 
-Each takes the graph that remains after links were held out, and a pattern, of whose type it sees the
-relationships, whatever labels they join. Without a pattern all edges count, and a pair gets the sum of its
-scores in both directions.
+Each takes the training graph and a pattern, and uses the relationships of the pattern's type, of any labels.
+Without a pattern, all edges count and a pair's score is the sum over both directions.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
 
-_MOST_ITEMS = 3_000  # targets of EASE, which inverts their dense square
-_MOST_STEPS = 1_000_000_000  # from target to source to target; beyond, similarities of items take minutes
-_ENTRIES = 4_000_000  # similarities held at a time
+_MOST_ITEMS = 3_000  # maximum targets for EASE, which inverts a dense targets x targets matrix
+_MOST_STEPS = 1_000_000_000  # maximum target-source-target paths; more would take minutes
+_ENTRIES = 4_000_000  # similarities in memory at a time
 
 
 def item_neighbours(
@@ -35,11 +34,11 @@ def item_neighbours(
     neighbours: int = 100,
     entries: int = _ENTRIES,
 ) -> DirectedScorer:
-    """Score by the sum of the cosines of the target and the targets that the source has.
+    """Score by the summed cosine similarity of the target to the source's existing targets.
 
-    Of two targets with a and b sources, c of them in common, it is c / (sqrt(a b) + `shrinkage`). Each target
-    keeps its nearest `neighbours`. `entries` similarities are held at a time. A BaselineUnavailableError if
-    too many pairs of targets have sources in common.
+    The similarity of two targets with a and b sources, c in common, is c / (sqrt(a b) + `shrinkage`). Each
+    target keeps its nearest `neighbours`. At most `entries` similarities are in memory at a time. Raises
+    BaselineUnavailableError if too many pairs of targets have sources in common.
 
     B. Sarwar et al., "Item-based collaborative filtering recommendation algorithms" (WWW 2001).
     """
@@ -61,10 +60,10 @@ def rp3beta(
     neighbours: int = 100,
     entries: int = _ENTRIES,
 ) -> DirectedScorer:
-    """Score by random walks of three steps from the source to the target, over the target's popularity.
+    """Score by three-step random walks from the source to the target, divided by the target's popularity.
 
-    Probabilities of steps are raised to the power `alpha`, the number of the target's sources to `beta`. Each
-    target keeps its nearest `neighbours`. A BaselineUnavailableError as for `item_neighbours`.
+    Step probabilities are raised to the power `alpha`, the target's number of sources to `beta`. Each target
+    keeps its nearest `neighbours`. Raises BaselineUnavailableError as `item_neighbours` does.
 
     B. Paudel et al., "Updatable, Accurate, Diverse, and Scalable Recommendations for Interactive
     Applications", ACM TiiS 7 (2017).
@@ -81,9 +80,10 @@ def rp3beta(
 
 @one_blas_thread()
 def ease(graph: Graph, pattern: Pattern | None = None, *, ridge: float = 100.0) -> DirectedScorer:
-    """Score by the linear weights between targets that restore the links of each source best.
+    """Score by the linear item-item weights that best reconstruct each source's links.
 
-    A BaselineUnavailableError if more than 3,000 targets have a link: their dense square is inverted.
+    Raises BaselineUnavailableError if more than 3,000 targets have a link, as their dense Gram matrix is
+    inverted.
 
     H. Steck, "Embarrassingly Shallow Autoencoders for Sparse Data" (WWW 2019).
     """
@@ -93,7 +93,7 @@ def ease(graph: Graph, pattern: Pattern | None = None, *, ridge: float = 100.0) 
         raise BaselineUnavailableError(f"{len(items):,} targets: more than {_MOST_ITEMS:,} take too long")
     links = sparse.csr_array(out[:, items])
     inverse = np.linalg.inv((links.T @ links).toarray() + ridge * np.eye(len(items)))
-    weights = inverse / -np.diag(inverse)  # of a column's item by those of the rows
+    weights = inverse / -np.diag(inverse)  # column item predicted from row items
     np.fill_diagonal(weights, 0.0)
     by_target = sparse.csr_array(weights.T)
     placed = sparse.csr_array(
@@ -112,9 +112,9 @@ def _item_based(
     pattern: Pattern | None,
     entries: int,
 ) -> DirectedScorer:
-    """Score by weights of pairs of targets, of which each target keeps the largest.
+    """Score by pairwise target weights; each target keeps its largest `neighbours`.
 
-    Weights are those of what ``walked @ out`` has of a target and another one.
+    `weigh` turns the entries of ``walked @ out`` into weights.
     """
     of_source = np.diff(out.indptr).astype(np.int64)
     if int((of_source**2).sum()) > _MOST_STEPS:
@@ -136,7 +136,7 @@ def _item_based(
 def _largest(
     value: Array, row: NDArray[np.int64], column: NDArray[np.int64], most: int
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the largest entries of each row; of equal ones those of the lowest columns."""
+    """Return the `most` largest entries of each row; ties go to the lower column."""
     order = np.lexsort((column, -value, row))
     value, row, column = value[order], row[order], column[order]
     place = np.arange(len(row)) - np.searchsorted(row, row)
@@ -149,7 +149,7 @@ def _scored(out: sparse.csr_array, by_target: sparse.csr_array, pattern: Pattern
 
 
 def _rows_at(rows: NDArray[np.int64], indptr: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    """Return the index pointer of a CSR array whose rows are those of a smaller one, placed among `n`."""
+    """Return the CSR index pointer after placing a smaller array's rows at `rows` among `n` rows."""
     counts = np.zeros(n + 1, dtype=np.int64)
     counts[rows + 1] = np.diff(indptr)
     return np.cumsum(counts)

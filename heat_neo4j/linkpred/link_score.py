@@ -1,9 +1,9 @@
-"""The score of a link of a pattern: log odds that add up over features, fitted to rank a node's partners.
+"""The link score of a pattern: log odds, additive over features, fitted to rank a node's partners.
 
-Relationships that training did not see are told from other pairs of the same source, or of the same target:
-what ranks the partners of one node is what a reader of links looks at. Each feature adds a function of its
-value, linear between a few knots. The functions are fitted to all patterns together, then to each pattern
-with a penalty on what differs: patterns with few relationships keep the common ones (partial pooling).
+The score separates held-out relationships from other pairs of the same source or target, because users read
+links as a ranking per node. Each feature adds a function of its value, linear between a few knots. The
+functions are fitted to all patterns together, then to each pattern with a penalty on the difference, so
+patterns with few relationships stay close to the common functions (partial pooling).
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from heat_neo4j.patterns import Pattern
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-FITTED_LINKS = 4_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
-_SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # other pairs for each of them
-_OWN = 10.0  # how much stronger on what a pattern has of its own
-_FOLDS = 2  # of sources: what is measured was not fitted to
-_FEWEST = 10
-_MOST_LINKS = 8_000  # of the sources that are drawn
-_LEAST = 1e-9  # of rates
+FITTED_LINKS = 4_000  # maximum links per pattern to fit to; of more, every second, third, ... is taken
+_SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, same target, any
+_OWN = 10.0  # factor of the ridge on a pattern's difference from the common functions
+_FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
+_FEWEST = 10  # held-out links, to fit or to measure
+_MOST_LINKS = 8_000  # held-out links of the sampled sources
+_LEAST = 1e-9  # lower bound of sampling rates
 _BASELINES = {
     "popularity": "target_in",
     "common neighbours": "common_neighbours",
@@ -65,56 +65,56 @@ _BASELINES = {
 
 
 class Contribution(NamedTuple):
-    """What one feature adds to the log odds of a link."""
+    """The contribution of one feature to the log odds of a link."""
 
     feature: str
-    value: float  # of the feature
+    value: float  # value of the feature
     log_odds: float
 
 
 @dataclass(frozen=True)
 class PatternFigures:
-    """How well held-out links of a pattern are ranked, by scores that were not fitted to them.
+    """Ranking metrics of a pattern on held-out links, by scores that were not fitted to them.
 
-    Each link is ranked among the candidates of its source; one that is none of them counts as not found.
+    Each link is ranked among its source's candidates; a link outside the candidates counts as not found.
     """
 
-    n_links: int  # held out
-    mrr: float | None  # mean reciprocal rank; None if too few were held out
+    n_links: int  # held-out links
+    mrr: float | None  # mean reciprocal rank; None if too few links were held out
     hits_at_10: float | None
     precision_at_10: float | None
-    precision_at_written: float | None  # of as many pairs as the pattern has relationships
+    precision_at_written: float | None  # precision at n, where n is the pattern's number of relationships
     popularity_mrr: float | None
-    baseline: str | None  # the best other ranking by one feature
+    baseline: str | None  # the best ranking by a single feature
     baseline_mrr: float | None
-    direction_accuracy: float | None = None  # of one-way relationships: share whose likelier way is theirs
+    direction_accuracy: float | None = None  # share of one-way relationships with the right direction
     recall: float | None = None  # share of held-out links among the candidates
 
 
 @dataclass(frozen=True)
 class LinkScore:
-    """Log odds of a link of each pattern: a sum of one function for each feature.
+    """Log odds of a link of each pattern: the sum of one function per feature.
 
     Parameters
     ----------
     features : tuple of str
         The K features; the last is "direction", the logarithm of P(direction | link).
     knots : tuple of tuple of float
-        For each feature, rising values between which its function is linear; it is constant outside.
+        Knots of each feature, ascending. Functions are linear between knots and constant outside.
     common : tuple of tuple of float
-        The intercept alone, then for each feature its function at its knots, for patterns not in `tables`.
+        The intercept, then each feature's function values at its knots. Used for patterns not in `tables`.
     tables : mapping of str to tuple of tuple of float
-        The same for each pattern by its text ("" for a graph without directions).
+        The same for each pattern, by its text ("" for an undirected graph).
     reliability : mapping of str to Reliability
-        For each pattern, the share of pairs of a score that are links.
+        Calibration of each pattern: the share of links at each score.
     direction_features, direction_width : tuple of str, tuple of float
-        The features of a direction, and what each is divided by.
+        Direction features, and the scale that each is divided by.
     directions : mapping of str to tuple of float
-        Their weights for each pattern of which two nodes may be linked either way.
+        Weights of the direction features, for each pattern in which both directions of a pair are possible.
     figures : mapping of str to PatternFigures
-        What was measured of each pattern.
+        Ranking metrics of each pattern.
     n_edges, n_non_edges, distance_auroc : int, int, float
-        Edges held out and other pairs, of any pattern and type, and how well the distance alone tells them.
+        Held-out edges and non-edges, of all types, and the AUROC of the distance alone on them.
     """
 
     features: tuple[str, ...]
@@ -131,7 +131,7 @@ class LinkScore:
     distance_auroc: float
 
     def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], LinkScorer]:
-        """Return what gives the scorer of a pattern, for points on the hyperboloid of shape (N, d + 1)."""
+        """Return a function from patterns to scorers, for points on the hyperboloid of shape (N, d + 1)."""
         features = PairFeatures(embedding, graph)
 
         def scorer(pattern: Pattern | None) -> LinkScorer:
@@ -140,7 +140,7 @@ class LinkScore:
         return scorer
 
     def scorer_of(self, name: str, features: PatternFeatures) -> LinkScorer:
-        """Return the scorer of a pattern by its text, from the features of its pairs."""
+        """Return the scorer of the pattern with the given text, on the features of its pairs."""
         own = {each: feature for each, feature in features.link.items() if each in self.features}
         direction = None
         if name in self.directions:
@@ -158,7 +158,7 @@ class LinkScore:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the score that `to_dict` described; a ValueError if its lists do not fit each other."""
+        """Return the score that `to_dict` described; raises ValueError if lengths are inconsistent."""
         own: dict[str, Any] = {name: _frozen(value) for name, value in data.items()}
         own["reliability"] = {name: Reliability(**each) for name, each in own["reliability"].items()}
         own["figures"] = {name: PatternFigures(**each) for name, each in own["figures"].items()}
@@ -168,9 +168,9 @@ class LinkScore:
         return score
 
     def _misfits(self) -> Iterator[str]:
-        """Yield what is of another length than it must be."""
+        """Yield a message for each field of the wrong length."""
         if len(self.knots) != len(self.features):
-            yield f"{len(self.features)} features have knots of {len(self.knots)}"
+            yield f"{len(self.features)} features but knots of {len(self.knots)}"
         heights = [1, *map(len, self.knots)]
         for name, table in {"common": self.common, **self.tables}.items():
             if list(map(len, table)) != heights:
@@ -178,15 +178,15 @@ class LinkScore:
         widths = {"direction_width": self.direction_width, **self.directions}
         for name, each in widths.items():
             if len(each) != len(self.direction_features):
-                yield f"{name!r} has {len(each)} weights of {len(self.direction_features)} directions"
+                yield f"{name!r} has {len(each)} weights, not {len(self.direction_features)}"
         for name, curve in self.reliability.items():
             lengths = {len(each) for each in asdict(curve).values()}
             if len(lengths) > 1 or 0 in lengths:
-                yield f"the reliability of {name!r} has columns of different lengths, or none"
+                yield f"the reliability of {name!r} has empty columns or columns of different lengths"
 
 
 def _plain(value: Any) -> Any:
-    """Return data with lists in the place of tuples, as JSON gives them back."""
+    """Replace tuples by lists, as a round trip through JSON does."""
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
@@ -203,7 +203,7 @@ def _name(pattern: Pattern | None) -> str:
 
 
 class _Direction(NamedTuple):
-    """Log odds that a link leads this way and not the other: features with their weights."""
+    """Log odds of this direction of a link against the other: features with weights."""
 
     terms: tuple[tuple[Feature, float], ...]
 
@@ -240,27 +240,27 @@ class LinkScorer(DirectedScorer):
         return self._total(lambda feature: feature.pairs(pairs))
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the log odds of some first nodes with every second node."""
+        """Return the log odds of first nodes `begin` to `end` - 1 with every second node."""
         return self._total(lambda feature: feature.rows(begin, end))
 
     def probability(self, log_odds: ArrayLike) -> Array:
-        """Return the share of pairs with such log odds that are links."""
+        """Return the calibrated probability at the log odds; uncalibrated if the pattern was not measured."""
         known = self.score.reliability.get(self.name)
         if known is not None:
             return known.at(log_odds)
         return np.asarray(expit(np.asarray(log_odds, dtype=np.float64)))
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array] | None:
-        """Return both ends of the 95 % interval of `probability`; None where nothing was measured."""
+        """Return both ends of the 95 % interval of `probability`; None if the pattern was not measured."""
         known = self.score.reliability.get(self.name)
         return None if known is None else known.interval(log_odds)
 
     def direction_log_odds(self, pairs: Rows) -> Array | None:
-        """Return the log odds of this way against the other, shape (m,); None if there is one way only."""
+        """Return the log odds of this direction against the other, shape (m,); None if only one exists."""
         return None if self.direction is None else self.direction.log_odds(lambda each: each.pairs(pairs))
 
     def contributions(self, pair: tuple[int, int]) -> tuple[Contribution, ...]:
-        """Return what adds up to the log odds of one pair, the intercept first."""
+        """Return the terms of one pair's log odds, the intercept first."""
         pairs = np.array([pair], dtype=np.int64)
         parts = [Contribution("base", 1.0, self.table[0][0])]
         for name, value, term in self.terms(lambda feature: feature.pairs(pairs)):
@@ -274,13 +274,13 @@ class LinkScorer(DirectedScorer):
         return LinkScorer(self.score, self.name, self.table, turned, direction)
 
     def between(self, first: Rows, second: Rows) -> LinkScorer:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to some first and second nodes."""
         own = {name: feature.between(first, second) for name, feature in self.features.items()}
         direction = None if self.direction is None else self.direction.between(first, second)
         return LinkScorer(self.score, self.name, self.table, own, direction)
 
     def terms(self, values: Callable[[Feature], Array]) -> Iterator[tuple[str, Array, Array]]:
-        """Yield name, value and term of each feature, of what `values` asks of it."""
+        """Yield each feature's name, value and term; `values` computes a feature's values."""
         places = zip(self.score.features, self.score.knots, self.table[1:], strict=True)
         for name, knots, heights in places:
             if name in self.features:
@@ -304,22 +304,21 @@ class LinkScorer(DirectedScorer):
 def fit_link_score(
     model: Estimator, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> LinkScore:
-    """Fit how distance, degrees, common neighbours, paths, attributes and directions together rank links.
+    """Fit a link score: distance, degrees, common neighbours, paths, attributes and directions combined.
 
-    A clone of `model` with the same parameters and seed, but fewer walks, is trained on the graph without
-    `share` of its edges: the latest where the graph knows times, else any. `model` itself is left as it is.
+    Trains a clone of `model` with the same parameters and seed, but fewer walks, on the graph without `share`
+    of its edges: the latest if edges have times, otherwise random ones. `model` itself is not changed.
 
     Parameters
     ----------
     model : HEAT
-        The estimator whose embedding is to be combined with the rest.
+        Estimator whose embedding the score uses.
     graph : Graph
-        The graph it is, or will be, fitted on. To judge the score by test edges, give the
-        training graph only.
+        Graph that `model` is fitted to. To evaluate the score on test edges, pass the training graph only.
     share : float
         Share of the edges to hold out, in (0, 1).
     on_progress : callable
-        Given to `HEAT.fit`.
+        Progress callback, passed to `HEAT.fit`.
 
     Returns
     -------
@@ -336,28 +335,28 @@ def fit_link_score(
 
 
 class Sample(NamedTuple):
-    """Pairs of a pattern with their features: candidates of drawn sources, held-out links, and any pairs."""
+    """Sampled pairs of a pattern with features: candidates of sampled sources, held-out links, negatives."""
 
     n_relationships: int
-    n_links: int  # held out
-    links: Rows  # those of the sources whose candidates are there, (l, 2)
+    n_links: int  # held-out links of the pattern
+    links: Rows  # held-out links of the sources sampled with all candidates, (l, 2)
     pairs: Rows  # (m, 2)
-    values: Array  # (m, K); NaN where the pattern has no such feature
+    values: Array  # (m, K); NaN if the pattern lacks the feature
     is_link: NDArray[np.bool_]
     is_fitted: NDArray[np.bool_]
-    is_candidate: NDArray[np.bool_]  # of a drawn source; the sources of those rise
-    weight: Array  # how many pairs a candidate stands for
-    offset: Array  # minus the logarithm of how often such a pair was drawn
-    direction: Array | None  # (m, D) features of directions
-    one_way: NDArray[np.bool_]  # held-out relationships that none answers
+    is_candidate: NDArray[np.bool_]  # candidates of sampled sources, sorted by source
+    weight: Array  # sampling weight of a candidate
+    offset: Array  # log odds correction for sampling: minus the log of the pair's sampling rate
+    direction: Array | None  # (m, D) direction features
+    one_way: NDArray[np.bool_]  # held-out relationships that are not reciprocated
 
     @property
     def fold(self) -> Rows:
-        """Which pairs are fitted together."""
+        """Fold of each pair, by source."""
         return self.pairs[:, 0] % _FOLDS
 
     def log_odds(self, score: LinkScore, name: str) -> Array:
-        """Return the log odds that a score of the same features gives the pairs."""
+        """Return the log odds of the pairs under a score with the same features."""
         table = score.tables[name]
         columns = list(self.values.T)
         if self.direction is not None and name in score.directions:
@@ -377,16 +376,16 @@ def link_score(
     features: Sequence[str] = FEATURES,
     on_progress: Progress = no_progress,
 ) -> LinkScore:
-    """Fit the score of the common patterns of `graph` to links that were held out already.
+    """Fit the score of the common patterns of `graph` to the given held-out links.
 
-    Progress is called with ("patterns", patterns done, patterns in all). A CalibrationError if fewer than 10
-    relationships are held out in all.
+    Calls `on_progress` with ("patterns", patterns done, total patterns). Raises CalibrationError if fewer
+    than 10 relationships are held out.
     """
     split, points = held_out
     samples = samples_of(held_out, graph, features, on_progress)
     if sum(each.n_links for each in samples.values()) < _FEWEST:
         raise CalibrationError(
-            f"no link score: it takes {_FEWEST} relationships of patterns that can be held out"
+            f"no link score: fewer than {_FEWEST} relationships of the patterns can be held out"
         )
     whole = _Fit.of(samples)
     score = LinkScore(
@@ -418,7 +417,7 @@ def samples_of(
     features: Sequence[str] = FEATURES,
     on_progress: Progress = no_progress,
 ) -> dict[str, Sample]:
-    """Return what the score of each common pattern is fitted to and measured on, by the pattern's text."""
+    """Return the sample that each common pattern is fitted to and measured on, by the pattern's text."""
     split, points = held_out
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
     of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
@@ -431,7 +430,7 @@ def samples_of(
 
 
 def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
-    """Return the relationships of a pattern as pairs; all edges, both ways, of a graph without directions."""
+    """Return a pattern's relationships as pairs; for an undirected graph, all edges in both directions."""
     if pattern is not None:
         return np.column_stack(relationships_of(graph, pattern))
     return np.column_stack(graph.adjacency.nonzero()).astype(np.int64)
@@ -445,7 +444,7 @@ def _sample(
     pattern: Pattern | None,
     names: Sequence[str],
 ) -> Sample:
-    """Draw pairs of a pattern, and return them with their features."""
+    """Sample pairs of a pattern and compute their features."""
     candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
     own = _links_of(graph, pattern)
     drawn = _draw(candidates, surroundings, own, own[~candidates.are_joined(own)])
@@ -465,7 +464,7 @@ def _sample(
 
 
 class _Drawn(NamedTuple):
-    """What a `Sample` has without its features."""
+    """A `Sample` without its features."""
 
     n_relationships: int
     n_links: int
@@ -479,9 +478,10 @@ class _Drawn(NamedTuple):
 
 
 def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, held: Rows) -> _Drawn:
-    """Draw sources with all their candidates, which are what is predicted from, and other pairs.
+    """Sample sources with all their candidates, and negatives from all pairs.
 
-    A score of candidates alone would not tell these from the rest.
+    Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
+    from other pairs.
     """
     n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
@@ -492,14 +492,14 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
     fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
     measured = listed[np.isin(listed[:, 0], drawn.sources)]
     others = _others(candidates, np.sort(own @ (n, 1)), fitted)
-    others = others[~candidates.are_joined(others)]  # by a relationship back, which makes it no candidate
+    others = others[~candidates.are_joined(others)]  # a reverse relationship also rules a pair out
     more = fitted[~np.isin(fitted @ (n, 1), measured @ (n, 1))]
     pairs = np.concatenate((measured, more, others))
     codes = pairs @ (n, 1)
     is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)
     weight = np.ones(len(pairs))
     weight[is_candidate] = drawn.weight[np.searchsorted(drawn.sources, measured[:, 0])]
-    # Candidates are drawn with their source; a link that no measured source has, as others of its kind are.
+    # Candidates are sampled with their source. A link of an unmeasured source gets the rate of such links.
     as_candidate = np.where(is_candidate, 1.0 / weight, 0.0)
     unmeasured = is_link & ~is_candidate & np.isin(codes, listed @ (n, 1))
     as_candidate[unmeasured] = drawn.share_of_linked
@@ -519,7 +519,7 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
 
 
 def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> Rows:
-    """Draw pairs that are no links: with the source or the target of a link, or any."""
+    """Draw negatives: non-links with the source of a link, with the target of one, or with neither."""
     n, m = len(candidates.is_source), len(links)
     generator = np.random.default_rng([m, len(candidates.sources), len(candidates.targets), 1])
     pairs = np.repeat(links, _SAME_SOURCE + _SAME_TARGET + _ANY, axis=0)
@@ -534,7 +534,7 @@ def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> Rows:
 
 
 def _rate(candidates: CandidatePairs, links: Rows, pairs: Rows) -> Array:
-    """Return how often a pair is drawn by `_others`, on average."""
+    """Return the expected number of times that `_others` draws each pair."""
     n = len(candidates.is_source)
     of_source, of_target = (np.bincount(links[:, end], minlength=n) for end in (0, 1))
     n_sources, n_targets = max(len(candidates.sources), 1), max(len(candidates.targets), 1)
@@ -546,7 +546,7 @@ def _rate(candidates: CandidatePairs, links: Rows, pairs: Rows) -> Array:
 
 
 class _Fit(NamedTuple):
-    """What is fitted to samples of all patterns, or to all folds but one."""
+    """Weights fitted to the samples of all patterns, optionally without one fold."""
 
     functions: Splines
     common: Array
@@ -556,7 +556,7 @@ class _Fit(NamedTuple):
 
     @classmethod
     def of(cls, samples: Mapping[str, Sample], fold: int | None = None, like: _Fit | None = None) -> _Fit:
-        """Fit to what is not of `fold`, with the knots of another fit, from whose weights on."""
+        """Fit to all pairs outside `fold`; `like` provides the knots and the starting weights."""
         rows = {
             name: each.is_fitted if fold is None else each.is_fitted & (each.fold != fold)
             for name, each in samples.items()
@@ -595,7 +595,7 @@ class _Fit(NamedTuple):
         return cls(functions, common, own, width, directions)
 
     def of_patterns(self) -> dict[str, Any]:
-        """Return what a `LinkScore` has of each pattern."""
+        """Return the `LinkScore` fields that are stored per pattern."""
         return {
             "tables": {name: self.functions.table(each) for name, each in self.own.items()},
             "direction_width": tuple(self.direction_width.tolist()),
@@ -606,7 +606,7 @@ class _Fit(NamedTuple):
 def _fit_directions(
     samples: Mapping[str, Sample], rows: Mapping[str, NDArray[np.bool_]]
 ) -> tuple[Array, dict[str, Array]]:
-    """Return what features of a direction are divided by, and their weights by pattern."""
+    """Return the scale of each direction feature, and the weights for each pattern."""
     ways = {
         name: each.direction[each.one_way & rows[name]]
         for name, each in samples.items()
@@ -629,7 +629,7 @@ def _fit_directions(
 def _measured(
     sample: Sample, folds: Sequence[LinkScore], name: str
 ) -> tuple[Reliability | None, PatternFigures]:
-    """Measure a pattern on candidates: the share of links at each score, and how held-out links rank."""
+    """Measure a pattern on candidates: its calibration, and the ranking of held-out links."""
     accuracy = _direction_accuracy(sample, folds, name)
     if sample.n_links < _FEWEST:
         return None, PatternFigures(sample.n_links, *(None,) * 7, accuracy)
@@ -665,7 +665,7 @@ def _measured(
 
 
 def _direction_accuracy(sample: Sample, folds: Sequence[LinkScore], name: str) -> float | None:
-    """Return the share of one-way links whose likelier way is theirs; None if they are too few."""
+    """Return the share of one-way links with the right predicted direction; None if there are too few."""
     if sample.direction is None or sample.one_way.sum() < _FEWEST:
         return None
     right = []

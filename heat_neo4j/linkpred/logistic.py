@@ -1,4 +1,4 @@
-"""Logistic regression with a ridge of its own on each weight, around given weights."""
+"""Logistic regression with a separate ridge penalty per weight, centred on given weights."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from scipy.special import expit
 Array = NDArray[np.float64]
 
 _ROUNDS = 100
-_SMALLEST_GAIN = 1e-6  # of the loss, in one step
+_SMALLEST_GAIN = 1e-6  # relative decrease of the loss at which to stop
 
 
 class Design(Protocol):
-    """A matrix of shape (m, K), of which a regression needs products alone."""
+    """A matrix of shape (m, K) that a regression accesses by products only."""
 
     @property
     def n_rows(self) -> int:
         """Return m."""
 
     def times(self, weights: Array) -> Array:
-        """Return its product with weights, shape (m,)."""
+        """Return the product with weights, shape (m,)."""
 
     def transposed(self, of_rows: Array) -> Array:
-        """Return the product of its transpose with a value of each row, shape (K,)."""
+        """Return the product of the transpose with one value per row, shape (K,)."""
 
     def dense(self, step: int) -> Array:
         """Return every `step`-th row."""
 
 
 class DenseDesign(NamedTuple):
-    """A matrix that is held as an array."""
+    """A design matrix stored as an array."""
 
     values: Array
 
@@ -44,11 +44,11 @@ class DenseDesign(NamedTuple):
         return len(self.values)
 
     def times(self, weights: Array) -> Array:
-        """Return its product with weights, shape (m,)."""
+        """Return the product with weights, shape (m,)."""
         return np.asarray(self.values @ weights)
 
     def transposed(self, of_rows: Array) -> Array:
-        """Return the product of its transpose with a value of each row, shape (K,)."""
+        """Return the product of the transpose with one value per row, shape (K,)."""
         return np.asarray(self.values.T @ of_rows)
 
     def dense(self, step: int) -> Array:
@@ -67,9 +67,9 @@ def logistic(
 ) -> Array:
     """Return the weights, shape (K,), that minimise the log loss of a design, shape (m, K), plus a ridge.
 
-    The ridge, shape (K,), is on what differs from `around`: the prior of partial pooling. `offset`, shape
-    (m,), is part of the log odds. By L-BFGS from `start`, or else from `around`, in coordinates in which the
-    curvature there, measured on at least half of `curved` rows if there are so many, is one.
+    The ridge, shape (K,), penalises the difference from `around`: the prior of partial pooling. `offset`,
+    shape (m,), is added to the log odds. L-BFGS starts at `start`, or at `around`, in coordinates
+    preconditioned by the Hessian there, which is estimated on at most `curved` rows.
     """
     truth = np.asarray(is_one, dtype=np.float64)
     known = np.broadcast_to(np.asarray(offset, dtype=np.float64), truth.shape)

@@ -1,4 +1,4 @@
-"""How well scores tell edges from non-edges, rank the partners of a node, and how well probabilities hold.
+"""Metrics: separation of edges from non-edges, ranking of a node's partners, and calibration.
 
 Higher scores mean likelier edges.
 """
@@ -11,23 +11,23 @@ from sklearn import metrics as sklearn_metrics
 
 Array = NDArray[np.float64]
 
-CURVE_POINTS = 1000  # of a curve at most; a picture shows no more
+CURVE_POINTS = 1000  # maximum points of a curve; a plot cannot show more
 
 
 class NodeRanking(NamedTuple):
-    """How one node ranks its p partners, which do not count against each other."""
+    """Filtered ranks of one node's p partners: partners do not count against each other."""
 
-    ranks: Array  # (p,): 1 + the other candidates that score higher, equal ones counted one half
-    average_precision: float  # of the partners among all candidates, in (0, 1]
+    ranks: Array  # (p,): 1 + the number of non-partners that score higher, ties counted one half
+    average_precision: float  # average precision of the partners among all candidates, in (0, 1]
 
 
 def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
-    """Return the exact chance that an edge scores higher than a non-edge, ties counted one half.
+    """Return the exact probability that an edge scores higher than a non-edge, ties counted one half.
 
-    A ValueError if either array is empty or holds NaN.
+    Raises ValueError if either array is empty or contains NaN.
     """
     edges, others = _checked("AUROC", edge_scores, non_edge_scores)
-    # scikit-learn's roc_auc_score gives the same, but sorts both arrays: more time, 7 times the memory.
+    # Same result as scikit-learn's roc_auc_score, which sorts both arrays: slower, with 7 times the memory.
     others = np.sort(others)
     under = np.searchsorted(others, edges, side="left").sum(dtype=np.int64)
     not_above = np.searchsorted(others, edges, side="right").sum(dtype=np.int64)
@@ -37,21 +37,21 @@ def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
 def average_precision(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
     """Return the mean, over edges, of the share of edges among all pairs that score at least as high.
 
-    Unlike AUROC, it depends on how many non-edges there are for an edge. Errors are those of `auroc`.
+    Unlike AUROC, it depends on the ratio of non-edges to edges. Raises the same errors as `auroc`.
     """
     truth, scores = _joined("average precision", edge_scores, non_edge_scores)
     return float(sklearn_metrics.average_precision_score(truth, scores))
 
 
 def roc_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
-    """Return false and true positive rates from (0, 0) to (1, 1), at most `CURVE_POINTS` of them."""
+    """Return false and true positive rates from (0, 0) to (1, 1), at most `CURVE_POINTS` points."""
     truth, scores = _joined("a ROC curve", edge_scores, non_edge_scores)
     false_rate, true_rate, _ = sklearn_metrics.roc_curve(truth, scores)
     return thinned(false_rate, true_rate)
 
 
 def thinned(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return at most `CURVE_POINTS` points of a curve, evenly taken, both ends among them."""
+    """Return at most `CURVE_POINTS` evenly spaced points of a curve, including both ends."""
     if len(x) <= CURVE_POINTS:
         return x, y
     places = np.round(np.linspace(0, len(x) - 1, CURVE_POINTS)).astype(np.int64)
@@ -59,18 +59,18 @@ def thinned(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRanking:
-    """Rank p partners of a node, at least one, among c candidates that are none, by their scores.
+    """Rank a node's p >= 1 partners by score among c candidates that are not partners.
 
-    Mean rank is the mean of the ranks over all pairs in both directions, mAP that of the average precision
-    over all nodes that have a partner. A ValueError if there is no partner, or a score is NaN. Filtered
-    ranks: A. Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
+    Mean rank averages the ranks over all pairs in both directions; mAP averages the average precision over
+    all nodes with a partner. Raises ValueError if there is no partner or a score is NaN. Filtered ranks: A.
+    Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
     """
     others = np.sort(np.asarray(other_scores, dtype=np.float64))
     partners = np.asarray(partner_scores, dtype=np.float64)
     if partners.size == 0:
-        raise ValueError("a ranking needs a partner")
+        raise ValueError("a ranking needs at least one partner")
     if np.isnan(partners).any() or np.isnan(others[-1:]).any():  # NaN sorts to the end
-        raise ValueError("a ranking needs scores that are not NaN")
+        raise ValueError("a ranking needs scores without NaN")
     at_least = others.size - np.searchsorted(others, partners, side="left")
     above = others.size - np.searchsorted(others, partners, side="right")
     partners_at_least = partners.size - np.searchsorted(np.sort(partners), partners, side="left")
@@ -81,12 +81,12 @@ def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRank
 def expected_calibration_error(
     probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 15, *, weights: ArrayLike | None = None
 ) -> float:
-    """Return the mean difference between predicted probability and observed share, over equal bins.
+    """Return the expected calibration error over `n_bins` bins of equal width.
 
     It is the sum over bins of (share of the weight in the bin) * abs(mean probability - mean outcome), in
-    [0, 1]. `weights`, 1 if not given, state the error for another share of edges than the sample has. A
-    ValueError if shapes disagree, nothing is given, a probability lies outside [0, 1] or the weights sum to
-    0. See M. P. Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
+    [0, 1]. `weights`, 1 by default, reweight the sample to another share of edges. Raises ValueError if sizes
+    differ, the arrays are empty, a probability is outside [0, 1], or a weight is invalid. See M. P. Naeini et
+    al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
     """
     p = np.asarray(probabilities, dtype=np.float64).ravel()
     true = np.asarray(outcomes, dtype=np.float64).ravel()
@@ -108,7 +108,7 @@ def _checked(what: str, edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> t
     if edges.size == 0 or others.size == 0:
         raise ValueError(f"{what} needs edges and non-edges, got {edges.size} and {others.size}")
     if np.isnan(edges).any() or np.isnan(others).any():
-        raise ValueError(f"{what} needs scores that are not NaN")
+        raise ValueError(f"{what} needs scores without NaN")
     return edges, others
 
 

@@ -1,7 +1,7 @@
-"""Links that are missing: the likeliest pairs of each pattern that no relationship of its type joins.
+"""Predict missing links: the likeliest pairs of each pattern that no relationship of its type joins.
 
-By distance the search is exact, in O(N k) memory. By a score the targets of a source are those on its short
-lists, see `shortlists`. The bits are the same for any number of threads.
+The search by distance is exact and takes O(N k) memory. The search by score considers the targets on each
+source's short lists, see `shortlists`. Results are bitwise the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     pass
 
 _UNDIRECTED = (
-    "{:,} of {:,} predicted links have no direction: the relationships of their ends show none, and no score "
-    "was fitted"
+    "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 )
 _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
 _UNLIKELY = "min_probability {1:g}: {0} below it left out"
@@ -52,38 +51,38 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PredictedLinks:
-    """Absent links, each from its source to its target, the likeliest first.
+    """Predicted links from source to target, likeliest first.
 
-    Links of several types may join the same pair; the number of pairs is the length of the object, and the
-    number of rows of `to_frame`.
+    Links of several types may join the same pair. The length of the object is the number of pairs, which is
+    also the number of rows of `to_frame`.
 
     Parameters
     ----------
     source, target : int64 arrays of shape (L,)
-        Rows of the graph. No link of a type comes twice, nor both ways; of a graph without directions
-        source < target.
+        Rows of the graph. A type links each pair of nodes at most once, in one direction. In an undirected
+        graph source < target.
     distance : float64 array of shape (L,)
-        Hyperbolic distance; rising if nothing else ranked the links.
+        Hyperbolic distance; ascending if the links are ranked by distance.
     probability : float64 array of shape (L,), optional
-        Falling; None if the links were ranked by distance.
+        Probability, descending; None if the links are ranked by distance.
     patterns : tuple of Pattern
-        What was predicted; empty of a graph without directions.
+        Predicted patterns; empty for an undirected graph.
     pattern : int64 array of shape (L,), optional
-        Place of each link's pattern in `patterns`; None of a graph without directions.
+        Index of each link's pattern in `patterns`; None for an undirected graph.
     names : sequence, optional
-        What the graph calls its nodes, by row.
+        Node names of the graph, by row.
     search : mapping, optional
         The limits, as `predict_links` takes them: "k", "max_links", "patterns", "min_degree", "max_degree",
         "min_probability" and "rules".
     score : LinkScore, optional
-        What ranked the links, if it was not the distance.
+        Score that ranked the links; None if they are ranked by distance.
     notes : tuple of str
-        What limits the prediction, one line each: patterns that are too rare, for one.
+        Notes on limits of the prediction, one line each, for example patterns that are too rare.
     directed : bool array of shape (L,), optional
-        Which links have a direction. A fitted score gives one to each. Without a score it follows from the
-        labels; from the roles of the nodes, where relationships lead from one set of nodes to another; or
-        from the shares of outgoing relationships of the type at both ends. A link of equal ends has none and
-        leads from the lower row to the higher. None of a graph without directions.
+        Mask of the links with a known direction. A fitted score directs every link. Without a score the
+        direction follows from the labels; from node roles, if sources and targets are disjoint sets; or from
+        the out/in ratios of both ends for the type. Links with equal ends have no direction and lead from
+        the lower row to the higher. None for an undirected graph.
 
     Examples
     --------
@@ -110,12 +109,12 @@ class PredictedLinks:
 
     @property
     def rank(self) -> Rows:
-        """1 for the first link, 2 for the next, and so on; shape (L,)."""
+        """Rank of each link, from 1; shape (L,)."""
         return np.arange(1, len(self.source) + 1, dtype=np.int64)
 
     @property
     def pattern_rank(self) -> Rows:
-        """The same among the links of each pattern; shape (L,)."""
+        """Rank of each link within its pattern, from 1; shape (L,)."""
         if self.pattern is None:
             return self.rank
         ranks = np.empty(len(self.source), dtype=np.int64)
@@ -126,43 +125,43 @@ class PredictedLinks:
 
     @property
     def types(self) -> list[str]:
-        """Type of each link; empty texts of a graph without directions."""
+        """Type of each link; empty strings for an undirected graph."""
         if self.pattern is None:
             return [""] * len(self.source)
         names = [pattern.type for pattern in self.patterns]
         return [names[place] for place in self.pattern.tolist()]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the pairs as a data frame, a row for each, the likeliest first.
+        """Return the pairs as a data frame, one row per pair, likeliest first.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Of which library; the first that is installed if not given.
+            Data frame library; by default the first that is installed.
 
         Returns
         -------
         data frame
-            "source" and "target", by the names of the nodes; "type" of a graph with types, the likeliest of
-            the pair; "distance"; "probability", that of this type, if there is one; and "rank", from 1.
-            If links of several types were predicted, also a column for each: "probability_<type>", or
-            "distance_<type>" without probabilities, NaN where the pair is predicted no link of the type.
+            Columns "source" and "target" (node names), "type" (the pair's likeliest type, if the graph has
+            types), "distance", "probability" (of that type, if links were scored) and "rank" (from 1). If
+            several types were predicted, also one column per type: "probability_<type>", or
+            "distance_<type>" without a score; NaN where no link of the type is predicted.
 
         Raises
         ------
         ConfigError
-            If there is no such library, or none at all.
+            If the library, or every one of them, is missing.
         """
         return make_frame(self._columns(), backend)
 
     @cached_property
     def _first(self) -> Rows:
-        """Place of the likeliest link of each pair, rising."""
+        """Index of the likeliest link of each pair, sorted ascending."""
         pairs = np.column_stack((self.source, self.target))
         return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
 
     def _columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return the columns of `to_frame`, of the first pairs only if `most` is given."""
+        """Return the columns of `to_frame`, for the first `most` pairs if given."""
         names = self.names or range(int(max(self.source.max(initial=-1), self.target.max(initial=-1))) + 1)
         rows = self._first[:most]
         source, target = self.source[rows].tolist(), self.target[rows].tolist()
@@ -178,7 +177,7 @@ class PredictedLinks:
         }
 
     def _of_types(self, rows: Rows) -> dict[str, Array]:
-        """Return a column for each of several types, for the pairs at some places."""
+        """Return one column per type for the pairs at `rows`; none if there is only one type."""
         types = np.array(self.types, dtype=object)
         several = sorted(set(self.types))
         if len(several) < 2:
@@ -215,9 +214,9 @@ class _Found(NamedTuple):
     pairs: Rows
     distance: Array
     probability: Array | None
-    leading: Array  # by which they are sorted: distances, or minus the log odds
+    leading: Array  # sort key: distance, or minus the log odds
     directed: NDArray[np.bool_]
-    against: NDArray[np.bool_]  # whether the relationships of their ends suit the other direction better
+    against: NDArray[np.bool_]  # whether the out/in ratios of both ends favour the other direction
 
 
 @one_blas_thread()
@@ -243,8 +242,7 @@ def predict_links(
     model : HEAT or float64 array of shape (N, d + 1)
         A fitted estimator, or points on the hyperboloid (time last), one per node.
     graph : Graph
-        The graph whose relationships are to be left out. If it knows no directions, all pairs that no edge
-        joins are one pattern.
+        Graph whose missing links to predict. All unlinked pairs of an undirected graph are one pattern.
     k : int, optional
         Links per node, which patterns of one label share evenly, see `patterns.link_limits`: a link is kept
         if it is among the best of its source; without a fitted score, or directions, of either end. None sets
@@ -252,25 +250,25 @@ def predict_links(
     max_links : int, optional
         Keep so many of each pattern; as many as it has relationships if not given.
     patterns : sequence of str or of (source label, type, target label), optional
-        What to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`; all patterns of the
-        graph if not given, except those with fewer than 10 relationships and less than a tenth of all.
+        Patterns to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`. By default all
+        patterns of the graph, except those with fewer than 10 relationships and less than a tenth of all.
     min_degree, max_degree : int, optional
         Leave out nodes with fewer or with more neighbours in `graph`.
     min_probability : float
-        Leave out links that are less likely, [0, 1]; above 0 all links without a `score`, which alone gives
-        probabilities.
+        Leave out links with a lower probability, [0, 1]. Above 0 it requires a `score`; otherwise no link
+        is returned.
     rules : bool
-        Whether `learn_schema_rules` learns what the relationships rule out, such as a second director of a
-        film, and drops such links. Without it only the number of links is limited.
+        Whether to learn schema rules (`learn_schema_rules`), such as one director per film, and drop links
+        that violate them. Without rules only the number of links is limited.
     score : LinkScore, optional
-        From `fit_link_score`; ranks the links and gives their probabilities. Of each source it scores the 64
-        targets that stand highest in short lists of near, reached, similar and popular ones; sources and
-        targets that may have no further link by the rules are left out. Without a score the nearest pairs
-        are the first.
+        Score from `fit_link_score` that ranks the links and gives probabilities. For each source it scores
+        64 candidates, merged from short lists of near, reachable, similar and popular targets. Sources and
+        targets that the rules allow no further link are skipped. Without a score, links are ranked by
+        distance.
     n_threads : int, optional
-        Threads to use; all cores when None. The result is the same to the bit.
+        Number of threads; all cores if None. The result is bitwise the same.
     on_progress : callable
-        Called with ("links <pattern>", nodes done, nodes considered).
+        Called with ("links <pattern>", nodes done, total nodes).
 
     Returns
     -------
@@ -279,7 +277,7 @@ def predict_links(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of range, a pattern is not in the graph, or the points do not fit it.
+        If a parameter is out of range, a pattern is not in the graph, or the embedding does not match it.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     """
@@ -290,7 +288,7 @@ def predict_links(
         check_is_fitted(model, "embedding_")
         model = model.embedding_
     if graph.relationships is None and patterns:
-        raise ValueError("patterns need a graph that knows directions and types: give it relationships")
+        raise ValueError("patterns need a graph with directed, typed relationships: set relationships")
     known, rare = counted_patterns(graph, patterns)
     notes: tuple[str, ...] = () if rare is None else (rare,)
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
@@ -329,7 +327,7 @@ def predict_links(
 
 
 class _Search:
-    """Looks for the likeliest links of one pattern after another."""
+    """Searches the likeliest links, one pattern at a time."""
 
     def __init__(
         self,
@@ -345,12 +343,12 @@ class _Search:
         self._scorers = None if score is None else score.scorers(embedding, graph)
         self._surroundings = Surroundings(embedding, graph)
         self.left_out: dict[Pattern | None, dict[Rule, int]] = {}
-        """Sources and targets of each pattern that a rule gives no further link."""
+        """Number of sources and targets of each pattern that each rule allows no further link."""
 
     def links(
         self, pattern: Pattern | None, most: int | None, total: int | None, on_progress: Progress
     ) -> _Found:
-        """Return the links of a pattern: `most` of a node, and `total` in all of the nearest."""
+        """Return a pattern's links: at most `most` per node and `total` overall."""
         graph, embedding, workers = self._graph, self._embedding, self._workers
         candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
         progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
@@ -367,7 +365,7 @@ class _Search:
         return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
 
     def _open(self, candidates: CandidatePairs) -> CandidatePairs:
-        """Return the candidates that rules leave: without full ends, and without excluded pairs."""
+        """Return the candidates that the rules allow: without full nodes and excluded pairs."""
         full = self._rules.full(self._graph, candidates.pattern)
         ends = (candidates.is_source, candidates.is_target)
         left_out = {rule: int((ends[end] & nodes).sum()) for end, (rule, nodes) in enumerate(full.items())}
@@ -379,7 +377,7 @@ class _Search:
 def _limits(
     k: int | None, max_links: int | None, patterns: Mapping[Pattern, int]
 ) -> list[tuple[int | None, int | None]]:
-    """Return most links of a node and of a pattern: by default as many as the pattern has relationships."""
+    """Return the maximum links per node and per pattern, by default the pattern's number of relationships."""
     each = [None] * len(patterns) if k is None else link_limits(k, patterns)
     return [(most, max_links or total) for most, total in zip(each, patterns.values(), strict=True)]
 
@@ -397,14 +395,14 @@ def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_deg
 
 
 def _no_rules(graph: Graph, patterns: Mapping[Pattern, int]) -> SchemaRules:
-    """Return rules that only limit the number of links."""
+    """Return rules that limit only the number of links."""
     if graph.relationships is None:
         return SchemaRules((PatternRules(None, graph.n_edges),))
     return SchemaRules(tuple(PatternRules(each, count) for each, count in patterns.items()))
 
 
 def _likely(found: _Found, least: float) -> _Found:
-    """Return those that are at least so likely: none without a probability."""
+    """Return the links with a probability of at least `least`; none if there are no probabilities."""
     likely = np.zeros(len(found.pairs), np.bool_)
     if found.probability is not None:
         likely = found.probability >= least
@@ -418,9 +416,9 @@ def _joined(
     graph: Graph,
     rules: SchemaRules,
 ) -> tuple[PredictedLinks, dict[Pattern | None, dict[Rule, int]]]:
-    """Return what the rules leave of the links of all patterns, and how many each rule has dropped.
+    """Merge the links of all patterns, apply the rules, and count the links that each rule dropped.
 
-    Of two nodes at most one link of a type is left, in its likeliest pattern and way.
+    Per type, two nodes keep at most one link: that of the likeliest pattern and direction.
     """
     patterns, n_nodes = tuple(each for each in wanted if each is not None), graph.n_nodes
     pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(each.pairs for each in found)])
@@ -461,7 +459,7 @@ def _nearest(
     workers: WorkerThreads,
     on_progress: Progress,
 ) -> tuple[Rows, Array]:
-    """Return the nearest candidates, of two nodes one way only, and their distances."""
+    """Return the nearest candidates and their distances; each two nodes in one direction only."""
     if candidates.are_nodes_of_one_role:
         nodes = candidates.nodes
         near = nearest_pairs(candidates.in_space(embedding), k, max_links, workers, on_progress)
@@ -480,7 +478,7 @@ def _of_distance(
     graph: Graph,
     candidates: CandidatePairs,
 ) -> _Found:
-    """Return nearest pairs in the direction that the graph shows."""
+    """Orient the nearest pairs by the graph's relationships."""
     has_one = np.ones(len(pairs), dtype=np.bool_)
     if candidates.pattern is None:
         return _Found(pairs, distance, None, distance, has_one, ~has_one)
@@ -490,13 +488,13 @@ def _of_distance(
 
 
 def _scored(pairs: Rows, distance: Array, scores: Array, scorer: LinkScorer) -> _Found:
-    """Return pairs in the direction that their score has chosen."""
+    """Return the scored pairs, already oriented by their score, with probabilities."""
     has_one = np.ones(len(pairs), dtype=np.bool_)
     return _Found(pairs, distance, scorer.probability(scores), -scores, has_one, ~has_one)
 
 
 def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows, scores: Array) -> None:
-    """Turn those pairs round, with their scores, whose other way is a candidate and likelier."""
+    """Reverse, in place, each pair whose reverse is a likelier candidate, and update its score."""
     either = np.flatnonzero(candidates.either_way(pairs))
     back = scorer.pairs(pairs[either, ::-1])
     is_less = pairs[either, 0] < pairs[either, 1]
@@ -506,7 +504,7 @@ def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows, sco
 
 
 def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
-    """Return unordered pairs in the direction that is a candidate; as they are where both are."""
+    """Orient unordered pairs in the candidate direction; unchanged if both directions are candidates."""
     backwards = ~candidates.either_way(pairs[:, ::-1])
     pairs = pairs.copy()
     pairs[backwards] = pairs[backwards, ::-1]
@@ -521,15 +519,15 @@ def _ranked(
     most: int | None,
     total: int | None,
 ) -> tuple[Rows, Array]:
-    """Return pairs with their scores, the best first: of two nodes one way only, of a source at most `most`.
+    """Sort pairs by descending score, one direction per two nodes and at most `most` per source.
 
-    A pair without direction is among the best of one end at least.
+    An undirected pair is kept if it is among the best of either end.
     """
     if candidates.pattern is None:
         pairs = np.unique(np.sort(pairs, axis=1), axis=0)
         scores = scorer.pairs(pairs)
     else:
-        # Each pair may come both ways, so `total` of them are left; less likely ones are not turned round.
+        # A pair can occur in both directions, so 2 * total leaves at least `total` pairs.
         few = np.sort(np.argsort(-scores, kind="stable")[: None if total is None else 2 * total])
         pairs, scores = pairs[few], scores[few]
         _turned(scorer, candidates, pairs, scores)

@@ -1,4 +1,4 @@
-"""How well scores rank held-out links among the candidates of their sources, on a sample of sources."""
+"""Ranking metrics of held-out links among their sources' candidates, on a sample of sources."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ Rows = NDArray[np.int64]
 
 
 class MostSources(NamedTuple):
-    """How many sources are drawn at most."""
+    """Limits on the number of sampled sources."""
 
-    linked: int = 400  # with a held-out link
-    others: int = 200
-    fewest: int = 8  # with a held-out link, however many links these have
+    linked: int = 400  # maximum sources with a held-out link
+    others: int = 200  # maximum other sources
+    fewest: int = 8  # minimum sources with a held-out link, regardless of their number of links
 
 
 _MOST = MostSources()
 
 
 class DrawnSources(NamedTuple):
-    """Some sources, rising, and how many each stands for; and more of those that have a held-out link."""
+    """Sampled sources with their sampling weights, and a larger sample of those with a held-out link."""
 
-    sources: Rows
+    sources: Rows  # sorted ascending
     weight: Array
-    linked: Rows
-    share_of_linked: float  # of all sources with a held-out link, how many `sources` has
+    linked: Rows  # sources with a held-out link, sorted ascending
+    share_of_linked: float  # share of all sources with a held-out link that are in `sources`
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """How held-out links rank among the candidates of their sources; a link that is none is not found."""
+    """Ranks of held-out links among their sources' candidates; a link outside them counts as not found."""
 
-    mrr: float  # mean reciprocal rank, 0 for what is not found
-    hits_at_10: float  # share of links among the ten best of their source
-    precision_at_10: float  # share of the ten best, of sources with a held-out link, that are held-out links
+    mrr: float  # mean reciprocal rank; 0 for links not found
+    hits_at_10: float  # share of links among the top ten of their source
+    precision_at_10: float  # share of held-out links in the top ten of sources that have one
 
 
 def draw_sources(
@@ -51,7 +51,7 @@ def draw_sources(
     seed: list[int],
     most: MostSources = _MOST,
 ) -> DrawnSources:
-    """Draw sources with a held-out link and others, and more of the former: up to `most_links` in all."""
+    """Sample sources with and without a held-out link; `linked` covers up to `most_links` links."""
     generator = np.random.default_rng(seed)
     linked, n_links = np.unique(links[:, 0], return_counts=True)
     order = generator.permutation(len(linked))
@@ -75,10 +75,10 @@ def draw_sources(
 def rankings(
     source: Rows, is_link: NDArray[np.bool_], scores: Mapping[str, Array], n_links: int, n_sources: int
 ) -> dict[str, Rankings]:
-    """Return the figures of each score of some candidates, whose sources rise; ties count half.
+    """Return the ranking metrics of each score; candidates are sorted by source, ties count half.
 
-    `n_links` and `n_sources` are the held-out links of these sources, candidates or not, and the sources
-    that have one.
+    `n_links` is the number of held-out links of these sources, including links outside the candidates.
+    `n_sources` is the number of sources that have one.
 
     A. Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
     """
@@ -93,7 +93,7 @@ def _rankings(
     is_first = np.diff(row, prepend=-1) != 0
     starts = np.flatnonzero(is_first)
     place = np.arange(len(row)) - np.repeat(starts, np.diff(np.append(starts, len(row))))
-    others = np.concatenate(([0], np.cumsum(~link)))  # of all sources, before each place
+    others = np.concatenate(([0], np.cumsum(~link)))  # non-links before each place, over all sources
     ties = np.flatnonzero(is_first | (np.diff(score, prepend=np.inf) != 0))
     tie = np.searchsorted(ties, np.flatnonzero(link), side="right") - 1
     above = others[ties[tie]] - others[np.flatnonzero(link) - place[link]]
@@ -111,7 +111,7 @@ def _rankings(
 
 
 def precision_at(n: int, scores: Array, is_link: NDArray[np.bool_], weight: Array) -> float | None:
-    """Return the share of links among the `n` best pairs, each standing for so many; None of no pair."""
+    """Return the weighted precision of the `n` best pairs; None if there are no pairs."""
     order = np.argsort(-scores, kind="stable")
     first = np.cumsum(weight[order]) <= max(n, weight.max(initial=0.0))
     if not first.any():

@@ -1,4 +1,4 @@
-"""Recommendations: whom one node is likeliest to be linked with, and how likely given pairs are."""
+"""Recommendations: the likeliest partners of a node, and the probabilities of given pairs."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Named = TypeVar("Named", Pattern, Pattern | None)
 Scorers = Callable[[Pattern | None], LinkScorer]
-"""What `LinkScore.scorers` returns for points and a graph."""
+"""Function from patterns to scorers, as returned by `LinkScore.scorers`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recommended:
-    """The likeliest partners of a node in a pattern, the likeliest first.
+    """The likeliest partners of a node in a pattern, likeliest first.
 
     Parameters
     ----------
     pattern : Pattern, optional
-        What would join them; None of a graph without directions.
+        Pattern of the links; None for an undirected graph.
     reverse : bool
-        Whether the partners are sources, and the node is the target.
+        Whether the node is the target and its partners are sources.
     partner : int64 array of shape (K,)
         Rows of the graph.
     distance : float64 array of shape (K,)
-        Hyperbolic distance; rising if there is no probability.
+        Hyperbolic distance; ascending if there are no probabilities.
     probability : float64 array of shape (K,), optional
-        Falling; None without a score.
+        Probability, descending; None without a score.
     n_candidates : int
-        Of how many they are the likeliest.
+        Number of candidates that were ranked.
     """
 
     pattern: Pattern | None
@@ -53,14 +53,14 @@ class Recommended:
     n_candidates: int
 
     def chance(self, place: int) -> float | None:
-        """Return the probability of one of them, None without a score."""
+        """Return the probability of the partner at `place`; None without a score."""
         return None if self.probability is None else float(self.probability[place])
 
 
 def patterns_at(
     graph: Graph, patterns: Sequence[Named], row: int, *, reverse: bool = False
 ) -> tuple[Named, ...]:
-    """Return those of the patterns of which a node may be the source, or if `reverse` the target."""
+    """Return the patterns that allow the node as source, or as target if `reverse`."""
     return tuple(pattern for pattern in patterns if ends_of(graph, pattern)[int(reverse)][row])
 
 
@@ -75,11 +75,11 @@ def likeliest_partners(
     reverse: bool = False,
     scorers: Scorers | None = None,
 ) -> list[Recommended]:
-    """Return for each pattern the `k` likeliest partners of a node, of all that are not joined to it so yet.
+    """Return, for each pattern, a node's `k` likeliest partners that it is not linked to yet.
 
-    `row` is a row of the graph and of `embedding`, points of the hyperboloid, shape (N, d + 1). Without
-    scorers the nearest are the likeliest. With `reverse` the node is the target. Of equal ones the lower row
-    comes first.
+    `row` is a row of the graph and of `embedding`: points on the hyperboloid, shape (N, d + 1). With
+    `reverse`, the node is the target. Without scorers, partners are ranked by distance. Ties go to the lower
+    row.
     """
     check_integer("k", k, minimum=1)
     by_distance, found = DistanceScorer(embedding), []
@@ -109,10 +109,10 @@ def likeliest_partners(
 def probabilities(
     graph: Graph, scorers: Scorers, patterns: Sequence[Pattern | None], pairs: Rows
 ) -> tuple[Array, Array, Rows]:
-    """Return how likely pairs of rows are, shape (m, 2), each as a link of its likeliest pattern.
+    """Return the probability of each pair of rows, shape (m, 2), under its likeliest pattern.
 
-    The probabilities, the log odds and the places of the patterns, all of shape (m,): NaN and -1 where no
-    pattern allows the pair. Of a graph without directions the lower row is the source, as in `predict_links`.
+    Returns probabilities, log odds and pattern indices, each of shape (m,); NaN, NaN and -1 if no pattern
+    allows the pair. In an undirected graph the lower row is the source, as in `predict_links`.
     """
     probability, log_odds = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     place = np.full(len(pairs), -1, dtype=np.int64)

@@ -1,9 +1,9 @@
-"""Schema rules: which links a graph's relationships rule out, learned with counts and stated in words.
+"""Schema rules: constraints on links that are learned from a graph's relationships and stated in words.
 
-A rule is learned where exceptions are rare, and far rarer than by chance. The chance is that of a graph with
-the same degrees (cardinality, cycles, chains), or of pairs near a relationship of the type (exclusion). Rules
-of this kind are the cardinalities, irreflexivity, asymmetry and disjointness of ontologies; see E. Munoz,
-P. Minervini and M. Nickles, "Embedding cardinality constraints in neural link predictors", SAC (2019).
+A rule is learned if exceptions are rare, and far rarer than by chance. Chance means a graph with the same
+degrees (cardinality, cycles, chains) or pairs near a relationship of the type (exclusion). The rules
+correspond to cardinality, irreflexivity, asymmetry and disjointness in ontologies; see E. Munoz, P. Minervini
+and M. Nickles, "Embedding cardinality constraints in neural link predictors", SAC (2019).
 """
 
 from __future__ import annotations
@@ -31,66 +31,66 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 _Test = Callable[[Rows, Rows], NDArray[np.bool_]]
 
-_RARE = 0.05  # share of exceptions, by the end of its interval
-_RARELY_BACK = 0.01  # the same of links that lead back, or close a cycle
-_BELOW_CHANCE = 0.2  # exceptions, by the end of their interval, for each that chance would bring
-_TAIL = 0.05  # probability beyond an interval's end
+_RARE = 0.05  # maximum upper bound of the share of exceptions
+_RARELY_BACK = 0.01  # the same for reciprocated links and cycles
+_BELOW_CHANCE = 0.2  # maximum ratio of exceptions (upper bound) to exceptions by chance
+_TAIL = 0.05  # probability beyond a confidence bound
 _Z = 1.645  # the same in standard errors
-_SAMPLE = 5_000  # relationships of a pattern that are compared with chains, or with pairs nearby
+_SAMPLE = 5_000  # relationships of a pattern sampled for the chain and exclusion tests
 _SHUFFLES = 3
-_SWAPS = 10  # of each relationship
-_MOVES = 4  # of each end of one of them, to a node one step away and to one two steps away
-_SEARCHED_LINKS = 2_000  # for one pair, by the search for chains
-_FORBIDDEN = -2  # of `choose`
-_LONGEST = 40  # characters of a name in a sentence
+_SWAPS = 10  # swaps per relationship
+_MOVES = 4  # random moves of each end of a sampled relationship, by one step and by two
+_SEARCHED_LINKS = 2_000  # relationships visited per pair by the chain search
+_FORBIDDEN = -2  # result of `choose` for a pair that may not be proposed
+_LONGEST = 40  # maximum characters of a name in a sentence
 
 
 class Rule(IntEnum):
-    """Why a pair is not proposed; the first that applies."""
+    """Reason why a pair is not proposed; the first that applies."""
 
     ALLOWED = 0
-    SELF = 1  # a node with itself
-    LINKED = 2  # a relationship of the type joins the pair already
-    PER_SOURCE = 3  # the source has as many as it may
-    PER_TARGET = 4  # the target has as many as it may
-    ONE_WAY = 5  # a relationship of the type leads back, which relationships of the pattern do not answer
-    CYCLE = 6  # relationships of the type lead back, and they form no cycles
-    IMPLIED = 7  # a chain of the type's relationships leads there, beside which there are no direct ones
-    EXCLUDED = 8  # a relationship of a type that excludes this one joins the pair, or a likelier proposal
+    SELF = 1  # a self-loop
+    LINKED = 2  # the type links the pair already
+    PER_SOURCE = 3  # the source has its maximum number of relationships
+    PER_TARGET = 4  # the target has its maximum number of relationships
+    ONE_WAY = 5  # the type links the reversed pair, and the pattern's relationships are not reciprocated
+    CYCLE = 6  # the link would close a cycle, and the type forms none
+    IMPLIED = 7  # a chain of the type leads to the target, and the type has no links beside chains
+    EXCLUDED = 8  # a relationship or likelier proposal of an excluding type joins the pair
     ONE_OF_PAIR = 9  # a likelier proposal of the type joins the two nodes
-    MOST_LINKS = 10  # likelier proposals are as many as the pattern may get
+    MOST_LINKS = 10  # likelier proposals use up the pattern's maximum number of links
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How often relationships are exceptions to a rule, and how often they would be by chance."""
+    """Observed number of exceptions to a rule, and the number expected by chance."""
 
-    n: int  # relationships, or nodes, that were looked at
+    n: int  # relationships or nodes examined
     n_exceptions: int
-    by_chance: float | None  # exceptions among as many; None where chance plays no part
+    by_chance: float | None  # expected exceptions; None if the rule is not compared with chance
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Most relationships of a pattern at a node."""
+    """Maximum number of relationships of a pattern at a node."""
 
     most: int
-    n_full: int  # nodes with exactly so many
-    evidence: Evidence  # of the nodes that have any: those with more
+    n_full: int  # nodes with exactly that number
+    evidence: Evidence  # nodes with at least one relationship; those with more than `most` are exceptions
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A type whose relationships join no pair that the pattern's relationships join."""
+    """A type that joins no pair that the pattern joins."""
 
     type: str
-    same_way: bool  # whether both lead the same way, or one of them back
+    same_way: bool  # whether both types have the same direction or opposite ones
     evidence: Evidence
 
 
 @dataclass(frozen=True)
 class PatternRules:
-    """What the relationships of a pattern say about further ones; None where they say nothing."""
+    """The rules of one pattern; None for a rule that was not learned."""
 
     pattern: Pattern | None
     max_links: int
@@ -98,52 +98,52 @@ class PatternRules:
     per_target: Bound | None = None
     one_way: Evidence | None = None
     acyclic: Evidence | None = None
-    direct: Evidence | None = None  # beside a chain of the type's relationships there is no direct one
+    direct: Evidence | None = None  # no direct relationship beside a chain of the type
     exclusions: tuple[Exclusion, ...] = ()
 
 
 class Selection(NamedTuple):
-    """Which proposals are kept, and why others are not."""
+    """Kept and dropped proposals."""
 
     kept: NDArray[np.bool_]  # (m,)
-    rule: NDArray[np.int8]  # (m,): the `Rule` by which each is dropped; 0 if it is kept
-    dropped: tuple[dict[Rule, int], ...]  # for each pattern, how many by which rule
+    rule: NDArray[np.int8]  # (m,): the `Rule` that drops each proposal; 0 if it is kept
+    dropped: tuple[dict[Rule, int], ...]  # number of proposals dropped by each rule, for each pattern
 
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """The rules of some patterns, as `learn_schema_rules` returns them.
+    """The schema rules of several patterns, as returned by `learn_schema_rules`.
 
     Parameters
     ----------
     rules : tuple of PatternRules
-        One for each pattern; that of `None` is of a graph without directions.
+        One for each pattern; the pattern of an undirected graph is None.
     """
 
     rules: tuple[PatternRules, ...]
 
     def forbidden(self, graph: Graph, pattern: Pattern | None, pairs: Rows) -> NDArray[np.int8]:
-        """Return by which rule each pair may not be proposed.
+        """Return the rule that forbids each pair, or 0.
 
         Parameters
         ----------
         graph : Graph
-            The graph that has the relationships.
+            Graph with the existing relationships.
         pattern : Pattern, optional
-            One of the patterns of the rules.
+            A pattern with rules.
         pairs : int64 array of shape (m, 2)
             Rows of the graph, source and target.
 
         Returns
         -------
         int8 array of shape (m,)
-            The first `Rule` that applies; 0 if the pair may be proposed. The search for chains looks at 2,000
-            relationships for a pair at most, so a long chain through hubs may be overlooked.
+            The first `Rule` that applies; 0 if the pair may be proposed. The chain search visits at most
+            2,000 relationships per pair, so it can miss a long chain through hubs.
 
         Raises
         ------
         KeyError
-            If there are no rules of the pattern.
+            If the pattern has no rules.
         """
         rules = self._of(pattern)
         found = np.zeros(len(pairs), dtype=np.int8)
@@ -170,24 +170,24 @@ class SchemaRules:
         return found
 
     def full(self, graph: Graph, pattern: Pattern | None) -> dict[Rule, NDArray[np.bool_]]:
-        """Return the nodes that may not get another relationship of a pattern, as source and as target.
+        """Return masks of the nodes that have their maximum number of relationships of a pattern.
 
         Parameters
         ----------
         graph : Graph
-            The graph that has the relationships.
+            Graph with the existing relationships.
         pattern : Pattern, optional
-            One of the patterns of the rules.
+            A pattern with rules.
 
         Returns
         -------
         dict of Rule to bool array of shape (N,)
-            Of `Rule.PER_SOURCE`, then of `Rule.PER_TARGET`.
+            Full sources under `Rule.PER_SOURCE`, full targets under `Rule.PER_TARGET`.
 
         Raises
         ------
         KeyError
-            If there are no rules of the pattern.
+            If the pattern has no rules.
         """
         rules, found = self._of(pattern), {}
         ends = {Rule.PER_SOURCE: rules.per_source, Rule.PER_TARGET: rules.per_target}
@@ -197,14 +197,14 @@ class SchemaRules:
         return found
 
     def excluded(self, graph: Graph, pattern: Pattern | None) -> sparse.csr_array:
-        """Return a matrix, (N, N), that is not 0 at pairs joined by a type that excludes the pattern.
+        """Return a matrix, (N, N), that is nonzero at pairs joined by a type that excludes the pattern.
 
         Parameters
         ----------
         graph : Graph
-            The graph that has the relationships.
+            Graph with the existing relationships.
         pattern : Pattern, optional
-            One of the patterns of the rules.
+            A pattern with rules.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class SchemaRules:
         Raises
         ------
         KeyError
-            If there are no rules of the pattern.
+            If the pattern has no rules.
         """
         total = sparse.csr_array((graph.n_nodes, graph.n_nodes))
         for each in self._of(pattern).exclusions:
@@ -225,25 +225,25 @@ class SchemaRules:
     def apply(
         self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, scores: Array
     ) -> Selection:
-        """Return which proposals are kept, the best first.
+        """Select proposals greedily by descending score.
 
-        A proposal is dropped if a rule forbids it, or if better ones leave no room for it: a source, a target
-        or the pattern has as many as it may, one of the same type joins the two nodes, or one of a type that
-        excludes its own. Of equal scores the first by pattern, source and target is better. Two proposals
-        that only together close a cycle are both kept.
+        A proposal is dropped if a rule forbids it or better proposals block it: its source, target or pattern
+        has reached the maximum, or a proposal of the same or of an excluding type joins the two nodes. Ties
+        are broken by pattern, source and target. Two proposals that close a cycle only together are both
+        kept.
 
         Parameters
         ----------
         graph : Graph
-            The graph that has the relationships.
+            Graph with the existing relationships.
         patterns : sequence of Pattern
-            The patterns of the proposals.
+            Patterns of the proposals.
         pattern : int64 array of shape (m,)
-            Place of each proposal's pattern in `patterns`.
+            Index of each proposal's pattern in `patterns`.
         pairs : int64 array of shape (m, 2)
-            Rows of the graph, source and target, in any order.
+            Rows of the graph, (source, target), in any order.
         scores : float64 array of shape (m,)
-            The higher the likelier, comparable between patterns.
+            Scores, higher is likelier; must be comparable between patterns.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class SchemaRules:
         Raises
         ------
         KeyError
-            If there are no rules of a pattern.
+            If a pattern has no rules.
         """
         order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, -scores))
         rule = np.zeros(len(pairs), dtype=np.int8)
@@ -299,14 +299,14 @@ class SchemaRules:
         dropped: Mapping[Pattern | None, Mapping[Rule, int]] | None = None,
         left_out: Mapping[Pattern | None, Mapping[Rule, int]] | None = None,
     ) -> list[str]:
-        """Return a line for each rule, with its counts, and how many proposals it has dropped.
+        """Return one line per rule, with its evidence and the number of proposals that it dropped.
 
         Parameters
         ----------
         dropped : mapping of Pattern to mapping of Rule to int, optional
-            As ``dict(zip(patterns, selection.dropped))`` of what `apply` returned.
+            ``dict(zip(patterns, selection.dropped))``, where ``selection`` is the result of `apply`.
         left_out : mapping of Pattern to mapping of Rule to int, optional
-            Nodes for which nothing was proposed, as they are `full`.
+            Number of nodes that were skipped because they are `full`.
         """
         lines = []
         for rules in self.rules:
@@ -338,7 +338,7 @@ class SchemaRules:
     def _room(
         self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, end: int
     ) -> tuple[Rows, Rows]:
-        """Return the group of each proposal by its pattern and one end, and how many each group may get."""
+        """Group the proposals by pattern and one end; return each one's group and each group's capacity."""
         group, room, n_groups = np.full(len(pairs), -1, dtype=np.int64), [np.empty(0, np.int64)], 0
         for place, each in enumerate(patterns):
             bound = self._of(each).per_target if end else self._of(each).per_source
@@ -351,7 +351,7 @@ class SchemaRules:
         return group, np.concatenate(room)
 
     def _exclusive(self, patterns: Sequence[Pattern | None]) -> NDArray[np.bool_]:
-        """Return which proposals of one pattern exclude those of another, [opposite way, same way]."""
+        """Return whether two patterns exclude each other, shape (P, P, 2): [opposite, same direction]."""
         excluded = [
             {(each.type, each.same_way) for each in self._of(pattern).exclusions} for pattern in patterns
         ]
@@ -365,27 +365,27 @@ class SchemaRules:
 
 
 def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> SchemaRules:
-    r"""Return what the relationships of a graph say about which links may exist at all.
+    r"""Learn schema rules from a graph's relationships.
 
-    A rule needs few exceptions, at most 5 % (1 % for links back and cycles) by the end of a 95 % interval
-    (Clopper and Pearson's), and at most a fifth of those that chance would bring. So some dozen relationships
-    teach nothing. What is learned of a pattern:
+    A rule requires that exceptions are rare: at most 5 % (1 % for reciprocated links and cycles) by the upper
+    end of a 95 % interval (Clopper and Pearson), and at most a fifth of the number expected by chance. A few
+    dozen relationships are therefore too few. The rules of a pattern:
 
-    - one relationship of each source, or of each target: those that have any have hardly ever more.
-      Chance: relationships spread evenly over the nodes of the label;
-    - one way: relationships of the pattern are hardly ever answered;
-    - no cycles: its relationships hardly ever lie on a cycle of their type. Chance: targets are shuffled;
-    - none beside a chain: hardly ever do two or more others of the type lead to the same target. Chance: as
-      for cycles, but where there are none, without new cycles;
-    - exclusion: another type hardly ever joins the same pair, in the same or in the opposite direction.
-      Chance: one end is replaced by a node one or two steps from it.
+    - At most one relationship per source, or per target: nodes with one hardly ever have more.
+      Chance: relationships spread evenly over the nodes of the label.
+    - One way: relationships of the pattern are hardly ever reciprocated.
+    - No cycles: relationships are hardly ever on a cycle of their type. Chance: shuffled targets.
+    - No shortcuts: hardly any relationship joins two nodes that a chain of two or more of the type joins.
+      Chance: as for cycles; if the type has no cycles, shuffles that add none.
+    - Exclusion: another type hardly ever joins the same pair, in the same or in the opposite direction.
+      Chance: one end replaced by a node one or two steps away.
 
     Parameters
     ----------
     graph : Graph
-        The graph that links are to be proposed for; to judge proposals by test edges, the training graph.
+        Graph to propose links for. To evaluate proposals on test edges, pass the training graph.
     patterns : sequence of Pattern
-        What is to be proposed; ``[None]`` of a graph without directions, for which there is nothing to learn.
+        Patterns to propose; ``[None]`` for an undirected graph, which has no rules to learn.
 
     Returns
     -------
@@ -424,22 +424,22 @@ class _Links:
         self._matrix = graph.adjacency if of_type is None else of_type.matrix(kind, graph.n_nodes)
 
     def join(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
-        """Return which pairs one of them joins in this direction."""
+        """Return a mask of the pairs that a relationship joins in this direction."""
         return np.asarray(entries(self._matrix, np.column_stack((u, v))) != 0.0)
 
     def join_back(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
-        """Return which pairs one of them joins in the opposite direction."""
+        """Return a mask of the pairs that a relationship joins in the opposite direction."""
         return self.join(v, u)
 
     def lead_back(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
-        """Return to which u one or more of them lead from v."""
+        """Return a mask of the pairs with a directed path from v to u."""
         return self.join(v, u) | self.chain(v, u)
 
     def chain(self, u: Rows, v: Rows, *, undecided: bool = False) -> NDArray[np.bool_]:
-        """Return from which u two or more of them lead to v; `undecided` for a search that was too long."""
+        """Return a mask of the pairs with a path of two or more from u to v; `undecided` after the limit."""
         if not len(u):
             return np.empty(0, dtype=np.bool_)
-        # Contiguous, as the kernel was compiled for.
+        # The kernel is compiled for contiguous arrays.
         found = have_chain(*self._arrays, *map(np.ascontiguousarray, (u, v)), _SEARCHED_LINKS)
         return np.asarray((found == 1) | (undecided & (found < 0)))
 
@@ -460,7 +460,7 @@ class _Links:
 
 
 class _Shuffled(_Links):
-    """Relationships from the same sources to the same targets, shuffled among those of the same labels."""
+    """Relationships with targets shuffled among relationships of the same labels."""
 
     def __init__(self, source: Rows, target: Rows, n: int) -> None:
         self.source, self.target = source, target
@@ -468,7 +468,7 @@ class _Shuffled(_Links):
 
 
 class _Learner:
-    """What is learned of one pattern after the other."""
+    """Learns the rules of one pattern at a time."""
 
     def __init__(self, graph: Graph) -> None:
         assert graph.relationships is not None
@@ -504,12 +504,12 @@ class _Learner:
         n_full = int(np.count_nonzero(some == most))
         by_chance = n_nodes * float(pdtrc(most, counts.sum() / n_nodes))  # Poisson's tail
         evidence = Evidence(len(some), int(np.count_nonzero(some > most)), by_chance)
-        if most > 1 or not _is_rule(evidence):  # as many as others have, in a lattice, is no rule
+        if most > 1 or not _is_rule(evidence):  # equal degrees above one, as in a lattice, are no rule
             return None
         return Bound(most, n_full, evidence)
 
     def _directions(self, pattern: Pattern) -> tuple[Evidence | None, Evidence | None, Evidence | None]:
-        """Return what is learned of answers, cycles and chains."""
+        """Return the evidence for the one-way, no-cycle and no-shortcut rules."""
         is_source, is_target = ends_of(self._graph, pattern)
         source, target = (ends.astype(np.int64) for ends in self._relationships.of(pattern.type))
         own = np.flatnonzero(is_source[source] & is_target[target])
@@ -531,7 +531,7 @@ class _Learner:
 
         def judged(count: Callable[[_Links, Rows, Rows], int], n: int, rare: float) -> Evidence | None:
             exceptions = count(real, source, target)
-            if _upper(exceptions, n) > rare:  # before anything is shuffled
+            if _upper(exceptions, n) > rare:  # skips the expensive shuffles
                 return None
             shuffled = self._shuffled(pattern.type, ordered=acyclic is not None)
             least = min(count(each, each.source, each.target) for each in shuffled)
@@ -548,17 +548,17 @@ class _Learner:
         return self._types[kind]
 
     def _shuffled(self, kind: str, *, ordered: bool) -> list[_Shuffled]:
-        """Return graphs whose nodes have as many relationships of a type in each direction as the real one.
+        """Return shuffled graphs with the same in- and out-degrees by a type as the real graph.
 
-        If `ordered` they have no new cycles: each relationship still leads down an order of the nodes, as a
-        citation to an earlier paper. Without that, chains would be far more frequent than in any hierarchy.
+        If `ordered`, shuffles add no cycles: each relationship still leads down an order of the nodes, as
+        citations lead to earlier papers. Otherwise chains would be far more frequent than in any hierarchy.
         """
         shuffled = self._shuffles.setdefault((kind, ordered), [])
         if not shuffled:
             n = self._graph.n_nodes
             source, target = (ends.astype(np.int64) for ends in self._relationships.of(kind))
             group = self._labels[source] * (self._labels.max() + 1) + self._labels[target]
-            # Components are numbered in an order in which relationships between them lead down.
+            # SciPy numbers components in reverse topological order, so relationships lead down.
             order = self._links(kind).component if ordered else None
             rng = _generator()
             shuffled += [
@@ -571,7 +571,7 @@ class _Learner:
         if len(types) < 2:
             return ()
         weights = np.ones(len(source))
-        joined = self._joined_by(source, target, weights)  # relationships that each type joins, too
+        joined = self._joined_by(source, target, weights)  # relationships whose pair each type joins
         by_chance = self._near(pattern, source, target) * len(source)
         is_source, is_target = ends_of(self._graph, pattern)
         found = []
@@ -589,8 +589,8 @@ class _Learner:
     def _near(self, pattern: Pattern, source: Rows, target: Rows) -> Array:
         """Return the share of pairs near the pattern's relationships that each type joins, shape (T, 2).
 
-        Column 0 counts relationships in the opposite direction. The low end of an interval; a relationship
-        with its nearby pairs counts as one observation.
+        Column 0 counts relationships in the opposite direction. Shares are lower confidence bounds; all pairs
+        near one relationship count as one observation.
         """
         rng = _generator()
         shape = (len(self._relationships.types), 2)
@@ -623,7 +623,7 @@ class _Learner:
         return np.maximum(mean - _Z * error, 0.0)
 
     def _step(self, at: Rows, back: Rows, fixed: Rows, rng: np.random.Generator) -> Rows:
-        """Return a random neighbour of each node, other than two given ones; -1 if another was drawn."""
+        """Return a random neighbour of each node; -1 if it is one of two given nodes or there is none."""
         indptr, indices = self._graph.adjacency.indptr, self._graph.adjacency.indices
         degree = np.where(at < 0, 0, self._graph.degrees[at])
         place = indptr[at] + (rng.random(len(at)) * degree).astype(np.int64)
@@ -631,9 +631,9 @@ class _Learner:
         return np.where((other == back) | (other == fixed), -1, other)
 
     def _joined_by(self, u: Rows, v: Rows, weights: Array, of: Rows | None = None) -> Array:
-        """Return the weights of pairs that each type joins, shape (T, 2): opposite, and same direction.
+        """Return the total weight of pairs that each type joins, shape (T, 2): opposite, same direction.
 
-        With `of`, the sum of the squares of what each observation adds.
+        With `of`, the sum of squared totals per observation.
         """
         total = np.zeros((len(self._relationships.types), 2))
         n = np.int64(self._graph.n_nodes)
@@ -653,7 +653,7 @@ class _Learner:
 
     @cached_property
     def _codes(self) -> tuple[Rows, Rows]:
-        """Relationships of all types as source N + target, sorted, and the place of each one's type."""
+        """Relationships of all types as codes source * N + target, sorted, and each one's type index."""
         ends = self._relationships
         codes = ends.source.astype(np.int64) * self._graph.n_nodes + ends.target
         kinds = np.repeat(np.arange(len(ends.types)), np.diff(ends.starts))
@@ -664,7 +664,7 @@ class _Learner:
 def _shuffle(
     source: Rows, target: Rows, group: Rows, order: NDArray[np.int32] | None, rng: np.random.Generator
 ) -> Rows:
-    """Return the targets, shuffled within each group; given an order, by swaps that respect it."""
+    """Shuffle the targets within each group; given an order, by swaps that respect it."""
     shuffled = target.copy()
     if order is None:
         by_group = np.argsort(group, kind="stable")
@@ -680,12 +680,12 @@ def _shuffle(
 
 
 def _generator() -> np.random.Generator:
-    """Return the same numbers for each pattern: no rule depends on which others are learned."""
+    """Return a generator with a fixed seed, so no rule depends on which patterns are learned before."""
     return np.random.default_rng(0)
 
 
 def _is_rule(evidence: Evidence, rare: float = _RARE) -> bool:
-    """Tell whether exceptions are rare, and far rarer than by chance."""
+    """Return whether exceptions are rare, and far rarer than by chance."""
     most = _upper(evidence.n_exceptions, evidence.n)
     return most <= rare and (
         evidence.by_chance is None or most * evidence.n <= _BELOW_CHANCE * evidence.by_chance
@@ -693,12 +693,12 @@ def _is_rule(evidence: Evidence, rare: float = _RARE) -> bool:
 
 
 def _upper(count: int, n: int) -> float:
-    """Return the upper end of the one-sided interval of a share (Clopper and Pearson, 1934)."""
+    """Return the one-sided upper confidence bound of a share (Clopper and Pearson, 1934)."""
     return 1.0 if count >= n else float(betaincinv(count + 1, n - count, 1.0 - _TAIL))
 
 
 def _counts(graph: Graph, pattern: Pattern | None, end: int) -> Rows:
-    """Return the relationships of a pattern at each node as source (0) or target (1)."""
+    """Return each node's number of relationships of a pattern as source (0) or target (1)."""
     assert pattern is not None
     return np.bincount(relationships_of(graph, pattern)[end], minlength=graph.n_nodes)
 
@@ -708,7 +708,7 @@ def _numbered(values: Rows) -> Rows:
 
 
 def _in_words(rules: PatternRules) -> Iterator[tuple[Rule, str]]:
-    """Yield the rules of a pattern as one reads them."""
+    """Yield each rule of a pattern with its sentence."""
     if rules.pattern is None:
         return
     source, kind, target = (display_text(name, _LONGEST) for name in rules.pattern)
@@ -729,13 +729,13 @@ def _in_words(rules: PatternRules) -> Iterator[tuple[Rule, str]]:
                 ),
             )
     if rules.one_way is not None:
-        yield Rule.ONE_WAY, f"{whole} leads one way ({_of(rules.one_way)} are answered)"
+        yield Rule.ONE_WAY, f"{whole} is one-way ({_of(rules.one_way)} are reciprocated)"
     if rules.acyclic is not None:
-        on_one = f"{_of(rules.acyclic)} lie on one; {rules.acyclic.by_chance:,.0f} by chance"
-        yield Rule.CYCLE, f"{whole} forms {_none(rules.acyclic)} cycle ({on_one})"
+        on_one = f"{_of(rules.acyclic)} are on one; {rules.acyclic.by_chance:,.0f} by chance"
+        yield Rule.CYCLE, f"{whole} forms {_none(rules.acyclic)} cycles ({on_one})"
     if rules.direct is not None:
         do_so = f"{_of(rules.direct)} do; {rules.direct.by_chance:,.0f} by chance"
-        yield Rule.IMPLIED, f"{whole} joins {_none(rules.direct)} pair that a chain of {kind} joins ({do_so})"
+        yield Rule.IMPLIED, f"{whole} joins {_none(rules.direct)} pairs with a chain of {kind} ({do_so})"
     if rules.exclusions:
         others = ", ".join(
             f"{display_text(each.type, _LONGEST)}{'' if each.same_way else ' back'} "

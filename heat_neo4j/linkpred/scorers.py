@@ -1,7 +1,7 @@
-"""Scores of pairs of nodes: the one form in which distances and baselines are evaluated and combined.
+"""Pair scorers: the common interface by which distances and baselines are evaluated and combined.
 
-Higher scores mean likelier links. A score does not depend on the thread count; a symmetric one depends on the
-order of a pair in its last digits at most.
+Higher scores mean likelier links. Scores do not depend on the number of threads. A symmetric score may differ
+in its last digits between (u, v) and (v, u).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Pairs = NDArray[np.int64]
 Rows = NDArray[np.int64]
 _Parts = tuple[NDArray[np.int64], NDArray[np.int32], Array]
 
-# Long rows are spread out, or multiplied, once for all pairs: those that cost most, up to so many numbers.
+# The most expensive long rows are expanded or multiplied once for all pairs, up to this many numbers.
 HUB_ENTRIES = 1 << 20
-_LONG, _LONG_MIDDLE = 32, 512  # least lengths: a row of `middle` is added up once for all pairs of a source
+_LONG, _LONG_MIDDLE = 32, 512  # minimum lengths; other rows of `middle` are summed once per source
 
 
 class PairScorer(Protocol):
@@ -35,30 +35,30 @@ class PairScorer(Protocol):
     n_nodes: int
 
     def pairs(self, pairs: Pairs) -> Array:
-        """Return the scores of `pairs`, rows (u, v); shape (m, 2) to (m,)."""
+        """Return the scores of `pairs` (u, v), shape (m, 2), as an array of shape (m,)."""
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of nodes `begin` to `end` - 1 with every node; shape (end - begin, N)."""
 
 
 class DirectedScorer(PairScorer, Protocol):
-    """Scores pairs (u, v) of M first and N second nodes, which may be different ones; `n_nodes` is N."""
+    """Scores pairs (u, v) of M first and N second nodes, which may be different sets; `n_nodes` is N."""
 
     def reversed(self) -> DirectedScorer:
         """Return the scorer that gives (v, u) the score of (u, v)."""
 
     def between(self, first: Rows, second: Rows) -> DirectedScorer:
-        """Return the scorer of some first and some second nodes only, numbered as given."""
+        """Return the scorer restricted to the given first and second nodes, renumbered in that order."""
 
 
 class DistanceScorer(DirectedScorer):
     """Minus the hyperbolic distance of points on the hyperboloid, shape (N, d + 1), time last.
 
-    First nodes are those of `embedding`, second ones those of `other`, shape (M, d + 1), or the same.
+    First nodes are the rows of `embedding`, second nodes the rows of `other`, by default the same.
     """
 
     def __init__(self, embedding: Array, other: Array | None = None) -> None:
-        self.embedding = embedding  # the compiled sweep over all pairs takes it
+        self.embedding = embedding  # read by the compiled sweep over all pairs
         self._other = other
         both = embedding if other is None else np.concatenate((embedding, other))
         self._points = np.ascontiguousarray(both)
@@ -72,25 +72,26 @@ class DistanceScorer(DirectedScorer):
         return np.asarray(-np.log1p(z + np.sqrt(z * (z + 2.0))))
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         n = self.n_nodes
         u, v = np.repeat(np.arange(begin, end), n), np.tile(np.arange(n), end - begin)
         return self.pairs(np.column_stack((u, v))).reshape(end - begin, n)
 
     def reversed(self) -> Self:
-        """Return the scorer of (v, u); itself where both ends are the same nodes."""
+        """Return the scorer of (v, u); `self` if both ends are the same nodes."""
         return self if self._other is None else type(self)(self._other, self.embedding)
 
     def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         other = self.embedding if self._other is None else self._other
         return type(self)(self.embedding[first], other[second])
 
 
 class NodeScorer(DirectedScorer):
-    """A value of the first node, shape (M,), combined with one of the second, shape (N,), or the same values.
+    """A value of the first node, shape (M,), combined with one of the second, shape (N,), by a ufunc.
 
-    With `numpy.multiply` it can be the product of degrees, with `numpy.add` the sum of radii.
+    Examples are the product of degrees (`numpy.multiply`) and the sum of radii (`numpy.add`). `other`
+    defaults to the same values.
     """
 
     def __init__(self, values: Array, combine: np.ufunc, other: Array | None = None) -> None:
@@ -103,23 +104,23 @@ class NodeScorer(DirectedScorer):
         return np.asarray(self._combine(self._first[pairs[:, 0]], self._second[pairs[:, 1]]))
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         return np.asarray(self._combine.outer(self._first[begin:end], self._second))
 
     def reversed(self) -> Self:
-        """Return the scorer of (v, u), for a combination that is symmetric."""
+        """Return the scorer of (v, u); `combine` must be symmetric."""
         return type(self)(self._second, self._combine, self._first)
 
     def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         return type(self)(self._first[first], self._combine, self._second[second])
 
 
 class SparseProductScorer(DirectedScorer):
-    """The inner product of a sparse row of the first node and a sparse row of the second.
+    """The inner product of sparse rows, left[u] . right[v], of arrays of shapes (M, K) and (N, K).
 
-    It is left[u] . right[v], of arrays of shapes (M, K) and (N, K). With `middle`, shape (L, K), the rows of
-    first nodes are those of left @ middle, `left` of shape (M, L); only some are held at a time.
+    With `middle`, shape (L, K), and `left` of shape (M, L), it is (left @ middle)[u] . right[v]; only a few
+    rows of the product are in memory at a time.
     """
 
     def __init__(
@@ -139,11 +140,11 @@ class SparseProductScorer(DirectedScorer):
         return self._products(u, v)
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         return np.asarray(self.sparse_rows(begin, end).toarray())
 
     def sparse_rows(self, begin: int, end: int) -> sparse.csr_array:
-        """Return the scores of some nodes with those that they have something in common with."""
+        """Return the nonzero scores of nodes `begin` to `end` - 1 as a sparse array."""
         return sparse.csr_array(self._rows(slice(begin, end)) @ self._columns)
 
     def reversed(self) -> Self:
@@ -152,11 +153,11 @@ class SparseProductScorer(DirectedScorer):
         return type(self)(self._right, self._left, middle)
 
     def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         return type(self)(self._left[first], self._right[second], self._middle)
 
     def _products(self, u: Rows, v: Rows) -> Array:
-        """Return the scores of pairs whose first nodes rise."""
+        """Return the scores of pairs sorted by their first node."""
         left, right, *middle = self._matrices
         if not middle:
             return np.asarray(sparse_products(*left, *right, *self._hubs, u, v))
@@ -169,7 +170,7 @@ class SparseProductScorer(DirectedScorer):
 
     @cached_property
     def _hubs(self) -> tuple[NDArray[np.int32], Array]:
-        """Return the place of each long row of `right`, or -1, and these as all first rows meet them."""
+        """Return each row's index among the long rows of `right`, or -1, and those rows as a dense array."""
         length, width = np.diff(self._right.indptr), int(self._left.shape[1])
         place, hubs = _longest(length, length, width, _LONG)
         columns = self._right[hubs].toarray().T.astype(np.float64)
@@ -179,7 +180,7 @@ class SparseProductScorer(DirectedScorer):
 
     @cached_property
     def _middle_hubs(self) -> tuple[NDArray[np.int32], Array]:
-        """Return the place of each long row of `middle`, or -1, and products of all of `right` with these."""
+        """Return each row's index among the long rows of `middle`, or -1, and their products with `right`."""
         assert self._middle is not None
         length = np.diff(self._middle.indptr).astype(np.int64)
         uses = np.bincount(self._left.indices, minlength=len(length))
@@ -197,9 +198,9 @@ class SparseProductScorer(DirectedScorer):
 
 
 def _longest(length: Rows, cost: Rows, width: int, least: int) -> tuple[NDArray[np.int32], Rows]:
-    """Return the place of each row among those that cost most, or -1, and these.
+    """Return each row's index among the most expensive rows, or -1, and those rows.
 
-    Their length is `least` or more, and each takes `width` numbers.
+    Only rows of length `least` or more qualify; each takes `width` numbers of the budget `HUB_ENTRIES`.
     """
     most = max(HUB_ENTRIES // max(width, 1), 1)
     hubs = np.argsort(-cost, kind="stable")[:most]
@@ -210,12 +211,12 @@ def _longest(length: Rows, cost: Rows, width: int, least: int) -> tuple[NDArray[
 
 
 def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return the matrix with the columns of each row in order, in which alone all sums are added up."""
+    """Return the matrix with sorted columns in each row, which fixes the order of all sums."""
     return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
 
 
 def csr_parts(matrix: sparse.csr_array) -> _Parts:
-    """Return a CSR array as the kernel takes it."""
+    """Return indptr, indices and data of a CSR array with the types that kernels expect."""
     return (
         matrix.indptr.astype(np.int64, copy=False),
         matrix.indices.astype(np.int32, copy=False),
@@ -224,15 +225,15 @@ def csr_parts(matrix: sparse.csr_array) -> _Parts:
 
 
 def parts_of_lists(found: NDArray[np.int32], values: Array) -> _Parts:
-    """Return lists of columns, with their values, as the kernel takes a CSR array."""
+    """Return padded lists of columns and their values as the parts of a CSR array."""
     there = found != NOBODY
     return np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there]
 
 
 class DenseProductScorer(DirectedScorer):
-    """The inner product of float32 rows, of shapes (L, D) and (K, D), added up by rising column.
+    """The inner product of float32 rows, of shapes (L, D) and (K, D), summed in column order.
 
-    `first`, shape (M,), and `second`, shape (N,), are the rows of the nodes; -1 for a node without one, whose
+    `first`, shape (M,), and `second`, shape (N,), hold each node's row, or -1 for a node without one; its
     products are 0.
     """
 
@@ -248,7 +249,7 @@ class DenseProductScorer(DirectedScorer):
         return np.asarray(pair_products(self._left, self._right, u, v), dtype=np.float64)
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         products = all_products(self._left, self._right, self._first[begin:end], self._second)
         return np.asarray(products, dtype=np.float64)
 
@@ -257,12 +258,12 @@ class DenseProductScorer(DirectedScorer):
         return type(self)(self._right, self._left, self._second, self._first)
 
     def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         return type(self)(self._left, self._right, self._first[first], self._second[second])
 
 
 class SumScorer(DirectedScorer):
-    """The sum of several scores of the same nodes, each times its weight, or 1."""
+    """The weighted sum of several scores of the same nodes; weights default to 1."""
 
     def __init__(self, *scorers: DirectedScorer, weights: Sequence[float] | None = None) -> None:
         self._scorers = scorers
@@ -274,7 +275,7 @@ class SumScorer(DirectedScorer):
         return self._total(each.pairs(pairs) for each in self._scorers)
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         return self._total(each.rows(begin, end) for each in self._scorers)
 
     def reversed(self) -> SumScorer:
@@ -282,7 +283,7 @@ class SumScorer(DirectedScorer):
         return SumScorer(*(each.reversed() for each in self._scorers), weights=self._weights)
 
     def between(self, first: Rows, second: Rows) -> SumScorer:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         return SumScorer(*(each.between(first, second) for each in self._scorers), weights=self._weights)
 
     def _total(self, scores: Iterable[Array]) -> Array:
@@ -302,7 +303,7 @@ class ProductScorer(DirectedScorer):
         return self._one.pairs(pairs) * self._two.pairs(pairs)
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         return self._one.rows(begin, end) * self._two.rows(begin, end)
 
     def reversed(self) -> Self:
@@ -310,14 +311,14 @@ class ProductScorer(DirectedScorer):
         return type(self)(self._one.reversed(), self._two.reversed())
 
     def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         return type(self)(self._one.between(first, second), self._two.between(first, second))
 
 
 class VectorScorer(DirectedScorer):
-    """The inner product of a dense vector of the first node, shape (M, K), and one of the second, (N, K).
+    """The inner product of dense vectors of the first nodes, shape (M, K), and the second nodes, (N, K).
 
-    Each coordinate has a weight, or 1. Second vectors are the first ones if not given; of length 1 they give
+    `weights` holds one weight per coordinate, by default 1. `other` defaults to `vectors`; unit vectors give
     the cosine.
     """
 
@@ -332,8 +333,8 @@ class VectorScorer(DirectedScorer):
         return np.asarray(vector_products(self._first, self._second, pairs))
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        # einsum adds in one order; a matrix product of BLAS depends on its number of threads.
+        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
+        # einsum sums in a fixed order; a BLAS matrix product depends on the number of threads.
         return np.asarray(np.einsum("ij,kj->ik", self._first[begin:end], self._second))
 
     def reversed(self) -> Self:
@@ -341,5 +342,5 @@ class VectorScorer(DirectedScorer):
         return type(self)(self._second, other=self._first)
 
     def between(self, first: Rows, second: Rows) -> Self:
-        """Return the scorer of some nodes only."""
+        """Return the scorer restricted to the given nodes."""
         return type(self)(self._first[first], other=self._second[second])

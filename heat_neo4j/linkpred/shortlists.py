@@ -1,7 +1,7 @@
-"""Candidates of a source within a pattern: what stands highest in several short lists that are cheap to make.
+"""Candidate targets of a source within a pattern, merged by rank from several cheap short lists.
 
-No list looks at all nodes: each follows relationships, or words, from the source, rare ones first, up to a
-number of entries. So hubs and words of many nodes cost no more than others.
+No list scans all nodes. Each follows relationships or words from the source, rare ones first, up to a fixed
+number of entries, so hubs and common words cost no more than others.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Rows = NDArray[np.int64]
 Lists = NDArray[np.int32]
 
 LISTED = 64
-"""Targets of each source."""
-_NEAR = 32  # of them that are nearest: the dearest of all lists
-_EPSILON = 1.0  # of that search: 98 % of the nearest are found, in two fifths of the time
-_EACH = 64  # of each other list
-_SIMILAR = 32  # sources whose targets are listed
-_POPULAR = 256  # targets among which each source finds some that it is not joined to
+"""Maximum candidates per source."""
+_NEAR = 32  # length of the list of nearest nodes, the most expensive list
+_EPSILON = 1.0  # approximation of the nearest search: recall 98 % in two fifths of the time
+_EACH = 64  # length of every other list
+_SIMILAR = 32  # similar sources whose targets are listed
+_POPULAR = 256  # most popular targets considered for each source
 _ENTRIES = 4_096
 _WORDS = 1_024
-_RANK = 60.0  # of rank fusion, as its authors have it
+_RANK = 60.0  # constant of reciprocal rank fusion (Cormack et al., 2009)
 
 
 class _Matrix(NamedTuple):
-    """A CSR array as the kernel takes it."""
+    """A CSR array with the types that kernels expect."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -50,17 +50,17 @@ class _Matrix(NamedTuple):
 
     @classmethod
     def of(cls, matrix: Any) -> _Matrix:
-        """Return a sparse matrix of any kind."""
+        """Convert a sparse matrix of any format."""
         return cls(*csr_parts(sparse.csr_array(matrix)))
 
     @classmethod
     def of_lists(cls, found: Lists, values: Array) -> _Matrix:
-        """Return lists with their values as the rows of a matrix."""
+        """Convert padded lists and their values to rows of a matrix."""
         return cls(*parts_of_lists(found, values))
 
 
 class _Steps(NamedTuple):
-    """Two steps that a list takes from a source, by falling size of the first."""
+    """Two steps of a list from a source, largest weights of the first step first."""
 
     first: _Matrix
     second: _Matrix
@@ -68,7 +68,7 @@ class _Steps(NamedTuple):
 
 
 class Surroundings:
-    """What the lists of several patterns share: a graph, and its points on the hyperboloid, (N, d + 1)."""
+    """Data shared by all patterns' short lists: a graph and its points on the hyperboloid, (N, d + 1)."""
 
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self._embedding, self._graph = embedding, graph
@@ -86,9 +86,9 @@ class Surroundings:
         workers: WorkerThreads,
         on_progress: Progress,
     ) -> Shortlists:
-        """Return the lists of those sources and targets of a pattern that are asked for.
+        """Return the short lists of a pattern, restricted to the sources and targets of `asked`.
 
-        Progress is called with ("nearest", sources done, sources).
+        Calls `on_progress` with ("nearest", sources done, total sources).
         """
         graph, ends = self._graph, (candidates.sources, candidates.targets)
         out, back = steps(graph, candidates.pattern)
@@ -120,7 +120,7 @@ class Surroundings:
     def _nearest(
         self, candidates: CandidatePairs, sources: Rows, workers: WorkerThreads, on_progress: Progress
     ) -> Lists:
-        """Return the nearest nodes that no edge joins to the sources; patterns of the same ends share it."""
+        """Return each source's nearest nodes without an edge to it; cached for patterns with equal ends."""
         nodes = candidates.nodes
         key = b"/".join(each.tobytes() for each in (candidates.is_source, candidates.is_target, sources))
         if key not in self._near:
@@ -145,30 +145,30 @@ class Surroundings:
 
 @dataclass(frozen=True, eq=False)
 class Shortlists:
-    """The lists of some sources of a pattern."""
+    """The short lists of some sources of a pattern."""
 
-    sources: Rows  # rising
-    near: Lists  # of each source
+    sources: Rows  # sorted ascending
+    near: Lists  # nearest nodes of each source
     is_target: NDArray[np.bool_]  # (N,)
-    has_targets: NDArray[np.bool_]  # (N,): sources that have some already
+    has_targets: NDArray[np.bool_]  # (N,): sources with at least one target
     joined: _Matrix
     out: _Matrix
     direct: Mapping[str, _Steps]  # two steps to targets
     similar: Mapping[str, _Steps]  # two steps to other sources, whose targets are listed
 
     def pairs(self, begin: int, end: int) -> Rows:
-        """Return sources `begin` to `end` - 1 with the targets of each, both rising; shape (m, 2).
+        """Return the candidate pairs of sources `begin` to `end` - 1, sorted and distinct, shape (m, 2).
 
-        Each pair comes once, and none is joined already.
+        No pair is linked already.
         """
         lists = np.stack(list(self.lists(begin, end).values()))
         found = np.sort(fused(lists, self.is_target, _RANK, LISTED), axis=1)
         row, place = np.nonzero(found != NOBODY)
-        # Each column lies together, as kernels take it.
+        # Column-major: kernels need contiguous columns.
         return np.stack((self.sources[begin + row], found[row, place].astype(np.int64))).T
 
     def lists(self, begin: int, end: int) -> dict[str, Lists]:
-        """Return the lists of sources `begin` to `end` - 1 by their names, each of shape (m, 64)."""
+        """Return the lists of sources `begin` to `end` - 1 by list name, each of shape (m, 64)."""
         sources, own = self.sources[begin:end], np.arange(end - begin)
         near = np.full((len(sources), _EACH), NOBODY, dtype=np.int32)
         near[:, :_NEAR] = self.near[begin:end]
@@ -184,7 +184,7 @@ class Shortlists:
     def _best(
         self, rows: Rows, two: _Steps, sources: Rows, suits: NDArray[np.bool_], k: int
     ) -> tuple[Lists, Array]:
-        """Return the k nodes that two steps from some rows reach most, and how much they do."""
+        """Return the k nodes with the largest two-step weights from each row, and these weights."""
         (left, right, most), (links, linked, _) = two, self.joined
         if suits is not self.is_target:  # sources may be joined to each other
             links = np.zeros_like(links)
@@ -193,7 +193,7 @@ class Shortlists:
 
 
 def _popular(targets: Rows, n_in: Rows) -> _Steps:
-    """Return steps from each node to the targets that most relationships of the type lead to."""
+    """Return steps from every node to the most popular targets of the type."""
     n = len(n_in)
     most = np.sort(targets[np.argsort(-n_in[targets], kind="stable")[:_POPULAR]])
     from_all = _Matrix(np.arange(n + 1), np.zeros(n, dtype=np.int32), np.ones(n))

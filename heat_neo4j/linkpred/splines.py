@@ -1,7 +1,7 @@
-"""Functions of features that are linear between a few knots, as what a regression is fitted to.
+"""Piecewise linear functions of features, as the design of a regression.
 
-A function is a slope, with a weak ridge, and a height at each knot, with a strong one: where little is known
-it is a straight line.
+A function has one slope with a weak ridge, and a height at each knot with a strong ridge. With little data it
+is a straight line.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from heat_neo4j._kernels.splines import NOWHERE, spline_places, spline_sums, spl
 Array = NDArray[np.float64]
 Table = tuple[tuple[float, ...], ...]
 
-_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
+_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # knots: quantiles of links, and of all pairs
 _SLOPE, _BEND = 10.0, 30.0  # ridge on slopes and on heights
 INTERCEPT = 1e-3
 """Ridge on the intercept."""
 
 
 class Splines:
-    """One function for each of K features, of which the weights of a regression are slopes and heights.
+    """One piecewise linear function for each of K features; regression weights are slopes and heights.
 
     Parameters
     ----------
     knots : tuple of tuple of float
-        For each feature, rising values.
+        Knots of each feature, ascending.
     centre, width : float64 array of shape (K,)
-        What is subtracted from the values of a feature, and what they are divided by, for its slope.
+        Offset and scale that standardise each feature for its slope.
     """
 
     def __init__(self, knots: Table, centre: Array, width: Array) -> None:
@@ -44,7 +44,7 @@ class Splines:
 
     @classmethod
     def over(cls, values: Array, is_link: NDArray[np.bool_]) -> Splines:
-        """Place knots at quantiles of links and of all pairs; `values` of shape (m, K), NaN where missing."""
+        """Place knots at quantiles of links and of all pairs; `values` has shape (m, K), NaN if missing."""
         knots, centre, width = [], [], []
         for column in values.T:
             known = np.isfinite(column)
@@ -58,39 +58,39 @@ class Splines:
 
     @property
     def ridge(self) -> Array:
-        """Ridge on each weight: intercept, slopes, heights."""
+        """Ridge on each weight, in the order intercept, slopes, heights."""
         parts = ([INTERCEPT], np.full(len(self.knots), _SLOPE), np.full(len(self._every), _BEND))
         return np.concatenate(parts)
 
     def design(self, values: Array) -> SplineDesign:
-        """Return what a regression is fitted to, for values of shape (m, K)."""
+        """Return the regression design of values of shape (m, K)."""
         return SplineDesign(self, *spline_places(np.asarray(values, np.float64), self._every, self._starts))
 
     def heights(self, weights: Array) -> Array:
-        """Return the functions at their knots, one after the other."""
+        """Return all functions' values at their knots, concatenated."""
         n = len(self.knots)
         return np.asarray(weights[1 : 1 + n][self._feature] * self._standard + weights[1 + n :])
 
     def weighed(self, sums: Array) -> Array:
-        """Return sums over knots as those over slopes and heights: what `heights` does, transposed."""
+        """Return sums over knots as sums over slopes and heights: the transpose of `heights`."""
         slopes = np.bincount(self._feature, sums * self._standard, minlength=len(self.knots))
         return np.concatenate((slopes, sums))
 
     def table(self, weights: Array) -> Table:
-        """Return the intercept, and each function at its knots."""
+        """Return the intercept, then each function's values at its knots."""
         parts = np.split(self.heights(weights), self._starts[1:-1])
         return ((float(weights[0]),), *(tuple(each.tolist()) for each in parts))
 
     @cached_property
     def slopes(self) -> Array:
-        """Return which slope, and how much of it, each knot has; shape (knots, K)."""
+        """Weight of each slope at each knot, shape (knots, K)."""
         slopes = np.zeros((len(self._every), len(self.knots)))
         slopes[np.arange(len(self._every)), self._feature] = self._standard
         return slopes
 
 
 class SplineDesign(NamedTuple):
-    """The rows of a regression on splines: of each value its knot, and the share of the next one."""
+    """The rows of a regression on splines: each value's knot, and the share of the next knot."""
 
     splines: Splines
     places: NDArray[np.int16]  # (m, K)
@@ -102,17 +102,17 @@ class SplineDesign(NamedTuple):
         return len(self.places)
 
     def times(self, weights: Array) -> Array:
-        """Return the total of each row, shape (m,)."""
+        """Return the product with weights, shape (m,)."""
         heights = np.append(self.splines.heights(weights), 0.0)
         return np.asarray(weights[0] + spline_totals(self.places, self.shares, heights))
 
     def transposed(self, of_rows: Array) -> Array:
-        """Return the sum over rows for each weight."""
+        """Return the product of the transpose with one value per row."""
         sums = spline_sums(self.places, self.shares, of_rows, len(self.splines.slopes))
         return np.append(of_rows.sum(), self.splines.weighed(sums))
 
     def dense(self, step: int) -> Array:
-        """Return every `step`-th row with a column for each weight."""
+        """Return every `step`-th row as a dense array."""
         places, shares = self.places[::step], self.shares[::step]
         near = np.zeros((len(places), len(self.splines.slopes) + 1))
         rows = np.arange(len(places))
@@ -125,6 +125,6 @@ class SplineDesign(NamedTuple):
 
     @classmethod
     def joined(cls, parts: list[SplineDesign]) -> SplineDesign:
-        """Return the rows of several designs of the same splines."""
+        """Concatenate the rows of several designs over the same splines."""
         places, shares = (np.concatenate([each[column] for each in parts]) for column in (1, 2))
         return cls(parts[0].splines, places, shares)

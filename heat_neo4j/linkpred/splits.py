@@ -1,4 +1,4 @@
-"""Held-out edges: a graph cut in two, such that nothing of what is tested reaches training.
+"""Edge splits: hold out edges for testing without leakage into the training graph.
 
 Pairs are undirected throughout, so the reverse of a held-out edge is held out with it.
 """
@@ -19,21 +19,21 @@ Split = Literal["random", "connected", "time"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 _DAY = 86_400  # seconds
-_NON_EDGES_OF_NODES = 5  # for each held-out edge of some nodes
+_NON_EDGES_OF_NODES = 5  # non-edges per held-out edge in `split_edges_of`
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeSplit:
-    """A graph with m edges held out, and pairs that are no edges; pairs are rows (u, v), u < v, sorted."""
+    """A training graph, m held-out edges, and non-edges; pairs are rows (u, v) with u < v, sorted."""
 
-    train: Graph  # without the held-out edges; nodes and attributes are untouched
+    train: Graph  # without the held-out edges; nodes and attributes are unchanged
     test_edges: NDArray[np.int64]  # (m, 2)
-    test_non_edges: NDArray[np.int64]  # distinct pairs that are edges of the whole graph nowhere
-    since: float | None = None  # the earliest time of a held-out edge; None where time played no part
+    test_non_edges: NDArray[np.int64]  # distinct pairs without an edge in the whole graph
+    since: float | None = None  # earliest time of a held-out edge; None if the split is not by time
 
     @property
     def since_text(self) -> str | None:
-        """`since` as one reads it: ``2024-03-01``, ``2024-03-01T12:30:00Z`` (UTC) or a number."""
+        """`since` as text: ``2024-03-01``, ``2024-03-01T12:30:00Z`` (UTC) or a number."""
         if self.since is None or not self.train.times_are_dates:
             return None if self.since is None else f"{self.since:.15g}"
         moment = np.datetime64(math.floor(self.since), "s")
@@ -41,7 +41,7 @@ class EdgeSplit:
 
 
 def joins_held_out(split: EdgeSplit, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which of `pairs`, shape (m, 2), are held-out edges, whichever way round."""
+    """Return a mask of the `pairs`, shape (m, 2), that are held-out edges in either direction."""
     n = split.train.n_nodes
     return np.isin(np.sort(pairs, axis=1) @ (n, 1), split.test_edges @ (n, 1))
 
@@ -56,22 +56,22 @@ def split_edges(
 ) -> EdgeSplit:
     """Hold out a share of the edges.
 
-    Non-edges are drawn uniformly, without replacement, from all pairs of the whole graph. The same seed gives
-    the same split; None draws one.
+    Non-edges are drawn uniformly without replacement from all unlinked pairs of the whole graph. The same
+    seed gives the same split; None uses a random seed.
 
     Parameters
     ----------
     graph : Graph
         The whole graph.
     share : float
-        Share of the edges to hold out, in (0, 1); for `how` "time", of the edges that have a time.
+        Share of the edges to hold out, in (0, 1); with "time", of the edges that have a time.
     random_state : int, optional
-        Seed of the split, and of the non-edges.
+        Seed of the split and of the non-edges.
     how : {"random", "connected", "time"}
-        "random" holds out any edges, so nodes may lose all of theirs. "connected" keeps one of each node,
-        as the HEAT authors' program does: edges are put in random order, the first of each node stay, and the
-        first of the others are held out; sparse graphs may allow fewer than `share`. "time" holds out the
-        latest edges; those without a time stay, and the seed decides between edges of the same time.
+        "random" holds out random edges; nodes may lose all of theirs. "connected" keeps at least one edge of
+        each node, as the HEAT authors' program does: edges are shuffled, the first edge of each node stays,
+        and the first of the others are held out. Sparse graphs may allow fewer than `share`. "time" holds out
+        the latest edges. Edges without a time stay; the seed breaks ties.
     non_edges_per_edge : int
         Non-edges to draw for each held-out edge.
 
@@ -82,8 +82,8 @@ def split_edges(
     Raises
     ------
     ValueError
-        If `share` is outside (0, 1), no edge can be held out, none would be left, the graph has no non-edge,
-        or `how` is "time" and no edge has a time.
+        If `share` is outside (0, 1), no edge can be held out, none would remain, the graph is complete, or
+        `how` is "time" and no edge has a time.
     """
     if how not in SPLITS:
         raise ValueError(f"how must be one of {', '.join(SPLITS)}, got {how!r}")
@@ -98,7 +98,7 @@ def split_edges(
     wanted = max(round(share * len(free if how == "time" else edges)), 1)
     chosen = free[np.argsort(place[free])[:wanted]]
     if len(chosen) in (0, len(edges)):
-        why = "while every node keeps one" if how == "connected" else "and another stay"
+        why = "while every node keeps one" if how == "connected" else "while another stays"
         raise ValueError(f"no edge of {graph!r} can be held out {why}")
     split = _split(graph, edges, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
     return split if times is None else replace(split, since=float(times[chosen].min()))
@@ -107,19 +107,20 @@ def split_edges(
 def latest_or_random(
     graph: Graph, share: float, random_state: int | None, *, non_edges_per_edge: int = 1
 ) -> EdgeSplit:
-    """Hold out the latest edges where the graph has times, else any, by `split_edges`."""
+    """Hold out the latest edges if the graph has edge times, otherwise random ones; see `split_edges`."""
     is_dated = graph.edge_times is not None and not np.isnan(graph.edge_times).all()
     how: Split = "time" if is_dated else "random"
     return split_edges(graph, share, random_state, how=how, non_edges_per_edge=non_edges_per_edge)
 
 
 def partly_given_back(split: EdgeSplit, graph: Graph, random_state: int | None) -> EdgeSplit:
-    """Return all relationships but one to half of the held-out pairs that several join.
+    """Return all relationships but one to some of the held-out pairs with several relationships.
 
-    A link may come where others are, such as the answer to a relationship, and where none is yet; both are
-    held out thus. `graph` is the whole graph. The one is drawn, whatever its type and direction; the pair is
-    no test edge then, and stays an edge of the training graph. The same seed gives the same split; None draws
-    one. A graph without relationships of known direction keeps its split.
+    New links appear both between unlinked nodes and between linked ones, as replies do. A pair with c
+    relationships is chosen with probability c / (c + 1), so that on average both cases hold out equally many
+    relationships. A chosen pair loses one random relationship, stays an edge of the training graph, and is no
+    test edge. `graph` is the whole graph. The same seed gives the same split; None uses a random seed. The
+    split of an undirected graph is returned unchanged.
     """
     if graph.relationships is None:
         return split
@@ -148,11 +149,11 @@ def partly_given_back(split: EdgeSplit, graph: Graph, random_state: int | None) 
 def split_edges_of(
     graph: Graph, nodes: NDArray[np.bool_], share: float = 0.2, random_state: int | None = 0
 ) -> EdgeSplit:
-    """Hold out a share of the edges of some nodes, such that every node that has an edge keeps one.
+    """Hold out a share of the edges at some nodes; every node with an edge keeps at least one.
 
-    For each held-out edge five non-edges are drawn: the same node of `nodes`, a mask of shape (N,), and
-    any that it is not joined to; they may come twice. A ValueError if `share` is outside (0, 1), or no edge
-    can be held out.
+    `nodes` is a mask of shape (N,). For each held-out edge, up to five non-edges are drawn with replacement,
+    from the edge's node in `nodes` to an unlinked node. Raises ValueError if `share` is outside (0, 1) or no
+    edge can be held out.
     """
     edges, place, non_edge_seed = _shuffled(graph, share, random_state)
     theirs = nodes[edges].any(axis=1)
@@ -171,7 +172,7 @@ def split_edges_of(
 
 
 def _times(graph: Graph) -> NDArray[np.float64]:
-    """Return the times of the edges, NaN for none; a ValueError if no edge has one."""
+    """Return the times of the edges, NaN if missing; raises ValueError if no edge has a time."""
     if graph.edge_times is None:
         raise ValueError(f"{graph!r} has no times: name the relationship property that holds them (time)")
     if np.isnan(graph.edge_times).all():
@@ -182,7 +183,7 @@ def _times(graph: Graph) -> NDArray[np.float64]:
 def _shuffled(
     graph: Graph, share: float, random_state: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], np.random.SeedSequence]:
-    """Return the edges as rows (u, v), their places in random order, and the seed of the non-edges."""
+    """Return the edges as rows (u, v), each edge's position in a random order, and the non-edges' seed."""
     if not 0.0 < share < 1.0:
         raise ValueError(f"share must lie between 0 and 1, got {share}")
     edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
@@ -191,7 +192,7 @@ def _shuffled(
 
 
 def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the edges that come first at one of their ends."""
+    """Return a mask of the edges that come first at one of their ends."""
     first = np.full(n, len(edges))
     for end in (0, 1):
         np.minimum.at(first, edges[:, end], place)
@@ -217,7 +218,7 @@ def _split(
 
 
 def _without(graph: Graph, edges: NDArray[np.int64], keep: NDArray[np.bool_]) -> Graph:
-    """Return the graph with some of its edges."""
+    """Return the graph with the edges of the mask `keep` only."""
     upper = graph.edges
     remaining = sparse.coo_array(
         (upper.data[keep], (upper.row[keep], upper.col[keep])), shape=graph.adjacency.shape
@@ -235,7 +236,7 @@ def _without(graph: Graph, edges: NDArray[np.int64], keep: NDArray[np.bool_]) ->
 def draw_non_edges(
     edges: NDArray[np.int64], n: int, count: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
-    """Draw distinct non-edges uniformly, by their rank among all non-edges; sorted."""
+    """Draw non-edges uniformly without replacement, by rank among all non-edges; sorted."""
     row_start = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1, dtype=np.int64))))
     total = n * (n - 1) // 2 - len(edges)
     if total == 0:

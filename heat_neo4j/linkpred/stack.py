@@ -1,6 +1,6 @@
-"""The stack: a logistic regression over textbook features of a pair, without an embedding of our own.
+"""The stack baseline: a logistic regression over textbook pair features, without our embedding.
 
-What it reaches shows whether a trained embedding is worth its time.
+It shows whether a trained embedding is worth its time.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from heat_neo4j.patterns import Pattern
 
 Rows = NDArray[np.int64]
 
-_SHARE = 0.1  # of the links, which it is fitted on
+_SHARE = 0.1  # held-out share of the links, to fit to
 _MOST_FITTED = 5_000
 _FEWEST_FITTED = 10
-_OTHERS = 5  # pairs without a link for each of them
-_COMPONENTS = 128  # of FastRP
+_OTHERS = 5  # unlinked pairs per link
+_COMPONENTS = 128  # FastRP dimensions
 
 
 @one_blas_thread()
 def stack(graph: Graph, pattern: Pattern | None = None, *, seed: int = 0) -> DirectedScorer:
-    """Score by a logistic regression over textbook features, fitted on a held-out tenth of the links.
+    """Score by a logistic regression over textbook features, fitted to a held-out tenth of the links.
 
-    Features: Adamic-Adar and FastRP over all types, FastRP of attributes and their cosine, paths of three and
-    the degrees of both ends by the type. The tenth is the latest where the graph has times. A
-    BaselineUnavailableError if it has fewer than 10 links of the pattern.
+    Features: Adamic-Adar and FastRP over all types, FastRP and cosine of the attributes, and paths of three
+    and degrees by the type. The latest links are held out if links have times. Raises
+    BaselineUnavailableError if fewer than 10 links of the pattern are held out.
     """
     try:
         split = latest_or_random(graph, _SHARE, seed)

@@ -137,7 +137,7 @@ def test_auroc_at_its_ends() -> None:
     for edges, others in (([], [1.0]), ([1.0], [])):
         with pytest.raises(ValueError, match="AUROC needs edges and non-edges"):
             auroc(edges, others)
-    with pytest.raises(ValueError, match="not NaN"):
+    with pytest.raises(ValueError, match="without NaN"):
         auroc([np.nan], [1.0])
 
 

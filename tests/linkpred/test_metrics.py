@@ -49,10 +49,10 @@ def test_node_ranking_at_its_ends() -> None:
     tied = metrics.node_ranking([1.0, 1.0], [1.0])
     assert (tied.ranks.tolist(), tied.average_precision) == ([2.0], 1 / 3)
     assert metrics.node_ranking([], [0.0]).average_precision == 1.0
-    with pytest.raises(ValueError, match="needs a partner"):
+    with pytest.raises(ValueError, match="needs at least one partner"):
         metrics.node_ranking([1.0], [])
     for others, partners in (([np.nan], [1.0]), ([1.0], [np.nan])):
-        with pytest.raises(ValueError, match="not NaN"):
+        with pytest.raises(ValueError, match="without NaN"):
             metrics.node_ranking(others, partners)
 
 
@@ -79,7 +79,7 @@ def test_they_refuse_what_is_empty_or_nan(function: str) -> None:
     for edges, others in (([], [1.0]), ([1.0], [])):
         with pytest.raises(ValueError, match="needs edges and non-edges"):
             getattr(metrics, function)(edges, others)
-    with pytest.raises(ValueError, match="not NaN"):
+    with pytest.raises(ValueError, match="without NaN"):
         getattr(metrics, function)([1.0], [np.nan])
 
 

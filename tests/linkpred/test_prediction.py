@@ -200,7 +200,7 @@ def test_progress_rises_to_the_number_of_nodes() -> None:
         ({"min_degree": -1}, ValueError, "min_degree must be at least 0, got -1"),
         ({"min_degree": 3, "max_degree": 2}, ValueError, "max_degree must be at least 3, got 2"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1, got 0"),
-        ({"patterns": ["A-R->B"]}, ValueError, "patterns need a graph that knows directions and types"),
+        ({"patterns": ["A-R->B"]}, ValueError, "patterns need a graph with directed, typed relationships"),
     ],
 )
 def test_refuses_arguments_that_make_no_sense(arguments: dict, error: type, message: str) -> None:

@@ -120,7 +120,7 @@ def test_what_cannot_be_split_is_refused():
         by_time(bare)
     with pytest.raises(ValueError, match=r"^no edge of Graph\(9 nodes, 1 edge, 0 attributes\) has a time$"):
         by_time(dated_graph({(0, 1): None}))
-    with pytest.raises(ValueError, match="can be held out and another stay"):
+    with pytest.raises(ValueError, match="can be held out while another stays"):
         by_time(dated_graph({(0, 1): 1}))
     with pytest.raises(ValueError, match="how must be one of random, connected, time, got 'later'"):
         split_edges(bare, how="later")

@@ -1,4 +1,4 @@
-"""Training by batches: segments of many walks, whose pairs are taken together from frozen coordinates."""
+"""Mini-batch training: the pairs of many walk segments share one gradient step at frozen coordinates."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,21 +15,21 @@ from heat_neo4j.embedding.schedule import LateMean, Pace, Schedule, Trained
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
 _SMALL_BATCH, _LARGE_BATCH = 320, 1280
-_SEGMENT = 10  # source positions that one walk gives to a batch
-_OWNERS = 16  # among which several threads share the nodes out
+_SEGMENT = 10  # source positions per walk in a batch
+_OWNERS = 16  # node groups that threads update independently
 _LINE = 64  # bytes of a cache line
-# Between two looks at the callback, a tenth of a second.
+# Between two callbacks, about a tenth of a second.
 _BATCHES_PER_CALL, _POSITIONS_PER_CALL = 128, 128 * 320
 
 
 def batch_shape(
     batch_size: int | None, longest: int, n_nodes: int, nodes_per_position: int = 96
 ) -> tuple[int, int]:
-    """Return (segments in a batch, source positions in a segment, no more than `longest`).
+    """Return (segments per batch, source positions per segment); the latter is at most `longest`.
 
-    When None, a batch has 320 positions, and on large graphs one for so many nodes, up to 1,280, so that
-    threads meet less often: `python -m tests.benchmarks.batch_size` shows what that costs. On a small graph
-    it is below N / 8: the sum of many pairs per node from frozen coordinates would overshoot.
+    By default a batch has 320 positions; large graphs get N / `nodes_per_position`, up to 1,280, so that
+    threads synchronise less often (cost: `python -m tests.benchmarks.batch_size`). A batch has at most N / 8
+    positions: with many pairs per node, one step at frozen coordinates would overshoot.
     """
     if batch_size is None:
         batch_size = max(_SMALL_BATCH, min(n_nodes // nodes_per_position, _LARGE_BATCH))
@@ -46,7 +46,7 @@ def make_workspace(
     threads: int,
     only: NDArray[np.int64] | None = None,
 ) -> Workspace:
-    """Allocate the buffers of one batch; with `only`, of one that moves no other nodes."""
+    """Allocate the buffers of one batch; with `only`, all other nodes are frozen."""
     if only is None:
         segments, positions = batch_shape(schedule.batch_size, walk_length, n_nodes)
         frozen = np.zeros(0, dtype=np.bool_)
@@ -67,10 +67,10 @@ def workspace_of(
     threads: int = 1,
     frozen: NDArray[np.bool_] | None = None,
 ) -> Workspace:
-    """Allocate the buffers of a batch: so many segments, of as many positions, of as many candidates."""
+    """Allocate the buffers of a batch of segments x positions x candidates."""
     width = padded_width(n_components + 1)
     candidates = positions * candidates_each
-    share = min(n_nodes, segments * (candidates + positions))  # of the nodes, that one owner may get
+    share = min(n_nodes, segments * (candidates + positions))  # maximum nodes of one owner
     owners = 1 if threads == 1 else _OWNERS
     return Workspace(
         owners=owners,
@@ -101,16 +101,16 @@ def workspace_of(
 
 
 def _rows_apart(rows: int, columns: int, dtype: type[np.generic]) -> NDArray[Any]:
-    """Return zeros of at least so many columns, no two rows of which share a cache line.
+    """Return zeros with at least `columns` columns, padded so that no two rows share a cache line.
 
-    Threads that write to rows of one line at the same time take it from each other at every write.
+    This avoids false sharing between threads that write to different rows.
     """
     in_line = _LINE // np.dtype(dtype).itemsize
     return from_a_line((rows, -(-columns // in_line) * in_line), dtype)
 
 
 def from_a_line(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
-    """Return zeros that begin where a cache line does, so that rows and blocks of 8 nodes take few lines."""
+    """Return zeros aligned to a cache line, so that rows and blocks of 8 nodes span few lines."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     buffer = np.zeros(size + _LINE, dtype=np.uint8)
     first = -buffer.ctypes.data % _LINE
@@ -130,7 +130,7 @@ def train_by_batches(
     latest: float,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
-    """Train as `train` does; return None as soon as the time of a point exceeds `latest`."""
+    """Train as `train` does; return None once a point's time coordinate exceeds `latest`."""
     n_nodes, columns = start.shape
     points = from_a_line((n_nodes, padded_width(columns)), np.float64)
     points[:, :columns] = start
@@ -175,7 +175,7 @@ def train_by_batches(
                         schedule.n_negatives, schedule.sigma, key, count=threads,
                     )  # fmt: skip
                 pace.advance(count)
-                if not points[moving, columns - 1].max() <= latest:  # nor if it is not a number
+                if not points[moving, columns - 1].max() <= latest:  # also true for NaN
                     return None
                 mean.look(points[moving, :columns], pace.share)
                 on_batch(pace.done, pace.total)
@@ -185,7 +185,7 @@ def train_by_batches(
         losses.append(w.losses.sum() / max(tallies[-1][0], 1))
     if pace.done < pace.total:
         mean.look(points[moving, :columns], 1.0)
-        on_batch(pace.total, pace.total)  # nothing more will come
+        on_batch(pace.total, pace.total)  # complete the progress bar
     return Trained(
         points=mean.points if only is None else _with_means(points[:, :columns], only, mean.points),
         losses=np.array(losses),
@@ -199,7 +199,7 @@ def train_by_batches(
 def _with_means(
     points: NDArray[np.float64], only: NDArray[np.int64], means: NDArray[np.float64]
 ) -> NDArray[Any]:
-    """Return points of which some are their means."""
+    """Return the points with the rows `only` replaced by `means`."""
     trained = points.copy()
     trained[only] = means
     return trained

@@ -1,4 +1,4 @@
-"""What a bucket is trained from: its positions, its nodes, and what their negatives are drawn from."""
+"""Input of a bucket's training: its positions, its nodes, and their negative-sampling tables."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,26 +13,26 @@ from heat_neo4j.embedding.parts import Parts
 from heat_neo4j.embedding.tournament import Bucket
 
 MOST_CONTEXTS = 8
-"""Of a source, that share a set of negatives."""
+"""Maximum contexts of a source that share one set of negatives."""
 
-_TIMES = 4  # equal pairs that are trained as one, at most
+_TIMES = 4  # maximum number of equal pairs merged into one weighted pair
 
 
 class ListsByPart(NamedTuple):
-    """The negatives of crowded nodes, which are drawn from lists, by part."""
+    """The negatives of crowded nodes, which are sampled from explicit lists, by part."""
 
-    list_of: NDArray[np.int64]  # (R,): which of the M lists the node of a row has; -1 for none
-    begins: NDArray[np.int64]  # (M V + 1,): where the negatives of a list in a part begin
-    places: NDArray[np.int64]  # of the negatives in that part
-    weights: NDArray[np.float64]  # by which they are drawn
+    list_of: NDArray[np.int64]  # (R,): index of each row's list among M; -1 for none
+    begins: NDArray[np.int64]  # (M V + 1,): start of each list's negatives in each part
+    places: NDArray[np.int64]  # rows of the negatives within their part
+    weights: NDArray[np.float64]  # sampling weights
 
 
 def make_positions(
     pairs: NDArray[np.unsignedinteger], place_bits: int, rows: int, second: int, key: np.uint64
 ) -> tuple[Positions, int]:
-    """Return the positions of a bucket, in the order of training, and how many they are.
+    """Return a bucket's positions in training order, and their number.
 
-    The bucket has so many rows; those of its second part begin at `second`, 0 for one part only.
+    The bucket has `rows` rows; those of its second part begin at `second`, 0 if it has only one part.
     """
     room = 2 * len(pairs)
     most = room // MOST_CONTEXTS + min(rows, room)
@@ -54,7 +54,7 @@ def make_positions(
 def bucket_nodes(
     parts: Parts, slots: NDArray[np.uint64], lists: ListsByPart, bucket: Bucket, negatives: Negatives
 ) -> BucketNodes:
-    """Return the nodes of a bucket, and what their negatives are drawn from."""
+    """Return the nodes of a bucket with their negative-sampling tables."""
     rows = parts.bucket(bucket)
 
     def of(values: NDArray[np.generic]) -> NDArray:  # type: ignore[type-arg]
@@ -66,7 +66,7 @@ def bucket_nodes(
     listed: list[NDArray[np.int64]] = []
     listed_slots: list[NDArray[np.uint64]] = []
     for row in np.flatnonzero(own_lists >= 0):
-        in_second = row < first and len(rows) > 1  # as its contexts
+        in_second = row < first and len(rows) > 1  # negatives come from the part of the contexts
         at = own_lists[row] * parts.n_parts + (bucket.second if in_second else bucket.first)
         entries = slice(lists.begins[at], lists.begins[at + 1])
         list_of[row] = len(listed)
@@ -88,7 +88,7 @@ def bucket_nodes(
 
 
 def slots_by_part(weights: NDArray[np.float64], parts: Parts) -> NDArray[np.uint64]:
-    """Return the alias table of each part, one after the other; copies of a hub share its weight."""
+    """Return the concatenated alias tables of all parts; copies of a hub share its weight."""
     by_row = weights[parts.nodes]
     for start in parts.starts[:-1]:
         by_row[start : start + parts.n_hubs] /= parts.n_parts
@@ -96,7 +96,7 @@ def slots_by_part(weights: NDArray[np.float64], parts: Parts) -> NDArray[np.uint
 
 
 def lists_by_part(negatives: Negatives, parts: Parts) -> ListsByPart:
-    """Sort the lists of crowded nodes by the parts of what they list; a hub is listed in each."""
+    """Split the lists of crowded nodes by part; a hub is listed in every part."""
     sizes = np.diff(negatives.listed_from)
     crowded = np.flatnonzero(sizes)
     number = np.full(len(sizes), -1)

@@ -1,7 +1,7 @@
-"""The tasks that training by buckets is made of: each a pure function of arrays in a store.
+"""The tasks of training by buckets: pure functions of arrays in a store.
 
-A task saves what it makes, so that another process can go on from there, and does nothing where that is
-saved already. So a task may be lost, repeated, or done twice at the same time.
+Tasks are idempotent: each saves its results for other processes and returns at once if they exist. So a task
+may be lost, repeated, or run twice concurrently.
 """
 
 import json
@@ -36,70 +36,70 @@ from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
 Array = NDArray[np.float64]
 
-_NODES_PER_POSITION = 16  # of a batch
-# Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
+_NODES_PER_POSITION = 16  # rows per source position of a batch
+# Factor on the learning rate that matches the AUROC of mini-batch training (`tests.benchmarks.buckets`).
 BUCKET_RATE = 1.7
 _MOST_BLOCKS = 64
 _OF_A_ROUND = re.compile(r"(?P<attempt>attempt\d+)/[a-z]+(?P<number>\d+)")
-_MADE_IN_IT = re.compile(r"(tally\d+|(points|means)\d+-[1-9]\d*)$")  # and not what a round begins with
+_MADE_IN_IT = re.compile(r"(tally\d+|(points|means)\d+-[1-9]\d*)$")  # results of a round, not its inputs
 BLOCK_BYTES = 2**27
-"""Most bytes that the pairs of a block of walks take."""
+"""Maximum bytes of the pairs of one block of walks."""
 
 
 class Tally(NamedTuple):
-    """What the training of a bucket counts."""
+    """Counts and loss of one bucket's training."""
 
-    loss: float  # summed over the pairs
+    loss: float  # sum over the pairs
     pairs: int
     skipped: int
     damped: int
-    farthest: float  # time coordinate of a point
-    is_late: bool  # whether its points went into their means
+    farthest: float  # largest time coordinate of a point
+    is_late: bool  # whether its points were added to the means
 
 
 class Moment(NamedTuple):
-    """When a bucket is trained."""
+    """The span of the training in which a bucket is trained."""
 
-    begin: float  # share of the training before it
+    begin: float  # share of the training done before it
     end: float
-    is_late: bool  # whether points go into their means afterwards
-    means: tuple[int, ...]  # turn from which the means of each of its parts are; -1 if there are none yet
+    is_late: bool  # whether to add the points to the means afterwards
+    means: tuple[int, ...]  # turn of the latest means of each of its parts; -1 if there are none yet
 
 
 class _Round(NamedTuple):
-    """What the buckets of a round have in common."""
+    """Data shared by the buckets of a round."""
 
     parts: Parts
-    keys: NDArray[np.uint64]  # of the buckets, and of the copies of hubs
-    slots: NDArray[np.uint64]  # (R,): alias tables, one for each part
-    hubs: Array  # (H, 2 (d + 1) + 1): where the hubs are, their means, and the weights of these
+    keys: NDArray[np.uint64]  # random keys of the buckets and of the hub copies
+    slots: NDArray[np.uint64]  # (R,): one alias table per part
+    hubs: Array  # (H, 2 (d + 1) + 1): each hub's point, mean, and weight of the mean
     lists: ListsByPart
 
 
 @dataclass(frozen=True)
 class BucketTasks:
-    """The tasks of a training by buckets, and what they have in common.
+    """The tasks of a training by buckets, and their shared inputs.
 
-    A round has one `share_out`, then a `draw` for each block of walks and a `place` for each part, in any
-    order, then a `train` for each bucket, after those of earlier turns of its parts.
+    A round consists of one `distribute`; then a `draw` per block of walks and a `place` per part, in any
+    order; then a `train` per bucket, after the earlier turns of its parts.
     """
 
     store: ArrayStore
     walks: Walks
     negatives: Negatives
-    weights: Array  # (N,): by which negatives are drawn
+    weights: Array  # (N,): sampling weights of negatives
     hubs: NDArray[np.int32]
     start: Array  # (N, d + 1)
     schedule: Schedule
     key: int
     n_parts: int
-    halved: int = 0  # how often training began anew with half the learning rate
-    # Not passed on by `replace`: the rounds of another attempt have other points.
-    _opened: dict[int, _Round] = field(default_factory=dict, init=False)  # by number
-    _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict, init=False)  # of rounds
+    halved: int = 0  # number of restarts with half the learning rate
+    # Caches by round. `replace` does not copy them, as another attempt has other points.
+    _opened: dict[int, _Round] = field(default_factory=dict, init=False)
+    _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict, init=False)
 
     def save(self) -> None:
-        """Save what all tasks read, beside the walks, for `open` to find."""
+        """Save the inputs of all tasks, except the walks, for `open`."""
         keep(self.store, "negatives", self.negatives)
         for name in ("weights", "hubs", "start"):
             self.store.save(name, getattr(self, name))
@@ -110,7 +110,7 @@ class BucketTasks:
 
     @classmethod
     def open(cls, store: ArrayStore, halved: int = 0) -> Self:
-        """Return the tasks as they were saved."""
+        """Load the tasks that `save` stored."""
         numbers = json.loads(str(store.load("tasks")))
         return cls(
             store,
@@ -127,12 +127,12 @@ class BucketTasks:
 
     @property
     def name(self) -> str:
-        """Under which the store has what these tasks make."""
+        """Prefix of these tasks' results in the store."""
         return f"attempt{self.halved}"
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of all epochs: of one walk from each node, or of a portion where these would be too few."""
+        """Rounds in all epochs: one walk from each node per round, or a portion if those are too few."""
         return self.schedule.n_walks * self._portions
 
     @property
@@ -141,9 +141,9 @@ class BucketTasks:
         return -(-self._walks_of_round(0).size // self._block)
 
     def share_out(self, number: int, means: Sequence[int]) -> None:
-        """Share the nodes out among parts, and the hubs' points of the round before, once joined.
+        """Assign the nodes to parts, and merge the hub copies of the previous round.
 
-        `means` are the turns of that round from which each part has its means; -1 for none.
+        `means` holds the turn of each part's latest means in the previous round; -1 for none.
         """
         name = self._round(number)
         if self.store.has(name):
@@ -175,7 +175,7 @@ class BucketTasks:
         keep(self.store, name, pairs)
 
     def place(self, number: int, part: int, means: Sequence[int]) -> None:
-        """Bring together the points of a part, and their means, from the parts of the round before."""
+        """Gather a part's points and means from the parts of the previous round."""
         name = self._round(number)
         if self.store.has(f"{name}/placed{part}"):
             return
@@ -186,7 +186,7 @@ class BucketTasks:
         points[: len(self.hubs), :columns] = round_.hubs[:, :columns]
         has_means = any(turn >= 0 for turn in means)
         mean = np.zeros((len(nodes), columns + 1 if has_means else 0))
-        if has_means and part == 0:  # the mean of a hub is in its first copy
+        if has_means and part == 0:  # the first copy of a hub holds its mean
             mean[: len(self.hubs)] = round_.hubs[:, columns:]
         if number == 0:
             points[len(self.hubs) :, :columns] = self.start[own]
@@ -208,12 +208,12 @@ class BucketTasks:
         self.store.save(f"{name}/placed{part}", number)
 
     def train(self, number: int, bucket: Bucket, moment: Moment) -> Tally:
-        """Train a bucket; what its parts were before is dropped."""
+        """Train a bucket, then drop the previous points of its parts."""
         tally = f"{self._round(number)}/tally{bucket.number(self.n_parts)}"
         try:
             if not self.store.has(tally):
                 self._train(number, bucket, moment, tally)
-        except KeyError:  # another worker, which was taken for dead, has just dropped it
+        except KeyError:  # a worker presumed dead has just finished the bucket and dropped its inputs
             if not self.store.has(tally):
                 raise
         return _tally(self.store.load(tally))
@@ -221,7 +221,7 @@ class BucketTasks:
     def means(self, number: int, turns: Sequence[int], means: Sequence[int]) -> Array:
         """Return the means by node, shape (N, d + 1).
 
-        The parts of a round have points from some turns, and means from others; none is without means.
+        `turns` and `means` hold the turn of each part's latest points and means; every part has means.
         """
         parts = self._open(number).parts
         found = np.empty((self.walks.n_nodes, self._columns))
@@ -232,14 +232,14 @@ class BucketTasks:
         return found
 
     def average(self, number: int, part: int, turn: int, mean: int) -> int:
-        """Take the points of a part from some turn into its means; return the turn of these."""
+        """Add a part's points of one turn to its means; return the turn of the new means."""
         name = f"{self._round(number)}/means{part}-{turn}"
         points = self._points(number, part, turn)[:, : self._columns]
         self.store.save(name, self._averaged(number, part, mean, points))
         return turn
 
     def joined_hubs(self, number: int, turns: Sequence[int], means: Sequence[int]) -> Array:
-        """Return the centroids of each hub's copies, their mean and its weight, as `_Round` has them."""
+        """Return each hub's centroid over its copies, mean, and weight of the mean, as in `_Round.hubs`."""
         columns, n_hubs = self._columns, len(self.hubs)
         joined = np.zeros((n_hubs, 2 * columns + 1))
         centroid, count = joined[:, :columns], np.zeros(n_hubs)
@@ -254,30 +254,30 @@ class BucketTasks:
         return np.column_stack((centroid, mean, weight))
 
     def end(self, number: int, tallies: Mapping[int, Tally]) -> None:
-        """Save what a round has counted, by the numbers of its buckets, and drop its pairs."""
+        """Save a round's tallies in bucket order, and drop its pairs."""
         in_order = [tallies[place] for place in range(len(tallies))]
         self.store.save(f"{self.name}/tallies{number}", np.array(in_order, dtype=np.float64))
         self._pairs.pop(number, None)
         self.store.drop(self._pairs_of(number))
 
     def tallies(self, number: int) -> list[Tally] | None:
-        """Return what a round that is over has counted, by the numbers of its buckets."""
+        """Return the tallies of a finished round in bucket order; None if it is not finished."""
         name = f"{self.name}/tallies{number}"
         return [*map(_tally, self.store.load(name))] if self.store.has(name) else None
 
     def forget(self, number: int) -> None:
-        """Drop a round, once its points are in the parts of the next."""
+        """Drop a round whose points have been placed in the next round."""
         self.store.sync(self._round(number + 1), f"{self.name}/tallies{number}")
         self._opened.pop(number, None)
         self.store.drop(self._round(number))
 
     def give_up(self) -> None:
-        """Drop everything, as training has diverged."""
+        """Mark the training as diverged and drop its results."""
         self.store.save(f"{self.name}-diverged", self.halved)
         self.store.drop(self.name)
 
     def has_diverged(self) -> bool:
-        """Tell whether this training was given up."""
+        """Return whether this training diverged."""
         return self.store.has(f"{self.name}-diverged")
 
     @property
@@ -290,9 +290,9 @@ class BucketTasks:
 
     @property
     def _block(self) -> int:
-        """Walks in a block: many, as a bucket has a piece of each, and few enough for memory."""
+        """Walks per block: large, because each bucket reads a piece of every block, but limited by memory."""
         n_walks = self._walks_of_round(0).size
-        n_pairs = self.walks.length * self.schedule.window_size  # of a walk, at most
+        n_pairs = self.walks.length * self.schedule.window_size  # maximum per walk
         bytes_each = n_pairs * pair_bytes(self.walks.n_nodes, self.n_parts)
         return max(WALKS_PER_BLOCK, min(n_walks // _MOST_BLOCKS, BLOCK_BYTES // bytes_each))
 
@@ -314,7 +314,7 @@ class BucketTasks:
         return self.store.load(f"{self._round(number)}/means{part}-{turn}")
 
     def _averaged(self, number: int, part: int, turn: int, points: Array) -> Array:
-        """Return the means of a part from some turn, -1 for none, with some points taken in."""
+        """Return a part's means of one turn (-1 for none), updated with `points`."""
         mean, weight = np.zeros_like(points), np.zeros(len(points))
         if turn >= 0:
             before = self._means(number, part, turn)
@@ -333,7 +333,7 @@ class BucketTasks:
             )
             for old in [old for old in self._opened if old < number - 1]:
                 self._opened.pop(old, None)
-            for old in [old for old in self._pairs if old < number]:  # mapped files take room on the disk
+            for old in [old for old in self._pairs if old < number]:  # unmap, so the disk space is freed
                 self._pairs.pop(old, None)
         return self._opened[number]
 
@@ -370,7 +370,7 @@ class BucketTasks:
             self.store.save(f"{name}/points{part}-{turn + 1}", own)
             at += rows
         self.store.save(tally, np.array(counted, dtype=np.float64))
-        first_kept = 1 if self.store.survives else 0  # a round whose files are damaged begins again
+        first_kept = 1 if self.store.survives else 0  # keeps inputs, to repeat a damaged round
         for part, mean in zip(parts, moment.means, strict=True):
             if turn >= first_kept:
                 self.store.drop(f"{name}/points{part}-{turn}")
@@ -416,9 +416,10 @@ class BucketTasks:
 
 
 def drop_damaged(store: ArrayFolder, damaged: str) -> str:
-    """Drop what is made from a damaged array; return, in words, from where training goes on.
+    """Drop everything derived from a damaged array; return a description of where training resumes.
 
-    That is the beginning of its round, if all that the round began with is there, or of the training.
+    It resumes at the start of the round if the round's inputs are intact, otherwise at the first round or at
+    the walks.
     """
     found = _OF_A_ROUND.match(damaged)
     if found is None:
@@ -439,12 +440,12 @@ def drop_damaged(store: ArrayFolder, damaged: str) -> str:
 
 
 def keep_walks(store: ArrayStore, walks: Walks) -> Walks:
-    """Save walks; return them as `load_walks` does."""
+    """Save walks, and return them as `load_walks` would."""
     return Walks(keep(store, "walker", walks.walker), keep(store, "similarity", walks.similarity))
 
 
 def load_walks(store: ArrayStore) -> Walks:
-    """Return walks as they were saved."""
+    """Load the walks that `keep_walks` saved."""
     return Walks(load_tuple(store, "walker", Walker), load_tuple(store, "similarity", Similarity))
 
 

@@ -1,10 +1,9 @@
-"""Training by buckets: the pairs between two parts of the nodes at a time, by workers that never meet.
+"""Training by buckets: one worker trains the pairs between two parts of the nodes at a time.
 
-In every round of walks the nodes are shared out among V parts anew, at random. The pairs of the round whose
-nodes are in two parts, or in one, make a bucket. It is trained by one worker on a copy of these parts, which
-fits its caches. A source's contexts there share sets of negatives, which are drawn from the contexts' part.
-Buckets without a common part are trained at the same time, in the order of a tournament. So the result
-depends on V, not on the workers.
+In each round of walks, nodes are randomly assigned to V parts. A bucket holds the round's pairs between two
+parts, or within one. One worker trains it on a copy of these parts, which fits its cache. Contexts of a
+source share sets of negatives, drawn from the contexts' part. Buckets without a common part are trained
+concurrently, in the order of a round-robin tournament, so the result depends on V but not on the workers.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,18 +25,18 @@ _FEWEST_PARTS, _MOST_PARTS, _PART_BYTES = 16, 64, 3 * 2**20
 
 
 class BucketWorkers(Protocol):
-    """What carries out tasks."""
+    """Executes tasks."""
 
     @property
     def n_workers(self) -> int:
-        """How many tasks are begun at a time."""
+        """Maximum number of tasks in flight."""
 
     def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> "Future[Any]":
-        """Begin a task, by the name of its method."""
+        """Submit a task, by the name of its method."""
 
 
 class BucketThreads:
-    """Threads of this process."""
+    """Executes tasks on threads of this process."""
 
     def __init__(self, team: WorkerThreads) -> None:
         self._team = team
@@ -48,15 +47,15 @@ class BucketThreads:
         return self._team.n_threads
 
     def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> "Future[Any]":
-        """Begin a task on a thread."""
+        """Submit a task to a thread."""
         return self._team.submit(getattr(tasks, task), *arguments)
 
 
 def usual_parts(n_nodes: int, n_components: int, n_walks: int) -> int:
-    """Return V for a graph: 1 below 10,000 nodes, then 16, or up to 64 to keep a part to 3 MiB of points.
+    """Return the default V: 1 below 10,000 nodes, otherwise 16 to 64, so that a part has 3 MiB of points.
 
-    With few walks from each node, `n_walks`, whose rounds are split, it is fewer again. More parts share
-    less: a source has fewer contexts in each, and needs negatives of its own there; so do smaller rounds.
+    With few walks per node (`n_walks`), rounds are split and V is smaller. More parts or smaller rounds leave
+    fewer contexts of a source in each bucket, so fewer pairs share negatives.
     """
     if n_nodes < _MANY_NODES:
         return 1
@@ -73,16 +72,15 @@ def train_by_buckets(
     latest: float,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
-    """Train as `train` does; return None as soon as the time of a point exceeds `latest`.
+    """Train as `train` does; return None once a point's time coordinate exceeds `latest`.
 
-    A bucket counts as one batch where it is of one part, and as two where it is of two. What the store has
-    already is not done again.
+    A bucket counts as one batch per part. Tasks with results in the store are not repeated.
     """
     return _Training(tasks, workers, time_limit, latest, on_batch).run()
 
 
 class _Training:
-    """Carries out the tasks, round by round, and knows from which turn the points and means of a part are."""
+    """Runs the tasks round by round, and tracks the turn of each part's latest points and means."""
 
     def __init__(
         self,
@@ -97,7 +95,7 @@ class _Training:
         self._pace = Pace(tasks.n_rounds * n_parts**2, time_limit)
         self._late = late_moments()
         self._turns = [0] * n_parts
-        self._means = [-1] * n_parts  # -1: there are none yet
+        self._means = [-1] * n_parts  # -1: none yet
         self._losses: list[float] = []
         self._counts = np.zeros(3, dtype=np.int64)  # pairs, skipped, damped
 
@@ -127,7 +125,7 @@ class _Training:
         if pace.done < pace.total:
             for part in range(tasks.n_parts):
                 self._means[part] = tasks.average(last, part, self._turns[part], self._means[part])
-            self._on_batch(pace.total, pace.total)  # nothing more will come
+            self._on_batch(pace.total, pace.total)  # complete the progress bar
         pairs, skipped, damped = self._counts.tolist()
         return Trained(
             points=tasks.means(last, self._turns, self._means),
@@ -140,7 +138,7 @@ class _Training:
         )
 
     def _begin(self, number: int, means: tuple[int, ...]) -> None:
-        """Share the nodes out among parts, draw the walks, and drop the round before."""
+        """Assign the nodes to parts, draw the walks, and drop the previous round."""
         tasks, submit = self._tasks, partial(self._workers.submit, self._tasks)
         submit("share_out", number, means).result()
         begun = [submit("place", number, part, means) for part in range(tasks.n_parts)]
@@ -155,7 +153,7 @@ class _Training:
             tasks.forget(number - 1)
 
     def _submit(self, number: int, bucket: Bucket) -> "Future[Tally | None]":
-        """Begin to train a bucket, unless no time is left."""
+        """Submit a bucket's training, unless the time is up."""
         pace, tasks = self._pace, self._tasks
         if pace.over:
             nothing: Future[Tally | None] = Future()
@@ -170,13 +168,13 @@ class _Training:
         return self._workers.submit(tasks, "train", number, bucket, Moment(begin, end, is_late, means))
 
     def _follow(self, number: int, results: Iterable[tuple[Bucket, Tally | None]]) -> bool:
-        """Count what the buckets of a round bring; return whether no point is too far out."""
+        """Accumulate the tallies of a round's buckets; return False if a point is too far out."""
         tasks, pace = self._tasks, self._pace
         tallies: dict[int, Tally] = {}
         for bucket, tally in results:
             if tally is None:
                 continue
-            if not tally.farthest <= self._latest:  # nor if it is not a number
+            if not tally.farthest <= self._latest:  # also true for NaN
                 return False
             tallies[bucket.number(tasks.n_parts)] = tally
             parts = {bucket.first, bucket.second}

@@ -1,4 +1,4 @@
-"""Training by buckets on a Dask cluster: its workers carry out the tasks, over files that they share."""
+"""Training by buckets on a Dask cluster: workers execute the tasks on shared files."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 class BucketCluster(ClusterWorkers):
-    """The workers of a Dask cluster that trains in a folder.
+    """The workers of a Dask cluster that train in a shared folder.
 
-    Nothing but tasks and what buckets have counted goes through the scheduler.
+    Only tasks and tallies pass through the scheduler.
     """
 
-    n_workers = 2**31  # the scheduler knows
-    lost = f"{ClusterWorkers.lost}, which goes on from the last bucket"
+    n_workers = 2**31  # unlimited; the scheduler queues tasks
+    lost = f"{ClusterWorkers.lost}, which resumes from the last bucket"
 
     def __init__(self, client: Client, folder: Path, seed: int) -> None:
         super().__init__(client)
         self._folder, self._seed = folder, seed
 
     def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> Future[Any]:
-        """Begin a task on one of the workers."""
+        """Submit a task to one of the workers."""
         training = str(self._folder), self._seed, tasks.halved
         return self.begin(train_task, training, task, *arguments)
 
     def record(self, schedule: Schedule) -> Iterator[RecordedPairs]:
-        """Record the pairs of the walks in the store, a share for each worker there is now."""
+        """Record the pairs of the walks in the store, one share per current worker."""
         n_shares = self.present()
         store = ArrayFolder(self._folder)
         names = [f"recorded{share}of{n_shares}" for share in range(n_shares)]
@@ -55,7 +55,7 @@ class BucketCluster(ClusterWorkers):
 
 
 def train_task(training: tuple[str, int, int], task: str, *arguments: Any) -> Any:
-    """Carry out a task of a training by buckets, which folder, seed and attempt tell from any other."""
+    """Execute a task of a training by buckets; `training` is (folder, seed, number of halvings)."""
     make_ready(no_progress, by_buckets=True)
     return getattr(_tasks(*training), task)(*arguments)
 

@@ -1,7 +1,7 @@
-"""Kernels compiled before they are needed: the first time on a machine this takes seconds.
+"""Compile the kernels in advance; the first time on a machine this takes several seconds.
 
-Numba compiles one function at a time in a process. So two processes of our own fill the cache on disk, each
-with its half, while this one reads the graph.
+Numba compiles one function at a time per process. So two subprocesses fill the disk cache, half each, while
+the main process reads the graph.
 """
 
 import json
@@ -38,8 +38,8 @@ from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.search import Candidates, PartnerSearch
 from heat_neo4j.graph import Graph
 
-COMPILING = "compiling (only once)"  # the stage for progress, only where something is compiled
-_LAST = (draw_block, list_negatives, train_batches, nearest_absent)  # the last kernels that the parts compile
+COMPILING = "compiling (only once)"  # progress stage, shown only if something is compiled
+_LAST = (draw_block, list_negatives, train_batches, nearest_absent)  # the last kernels of both parts
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from heat_neo4j.embedding import compiling; "
 )
@@ -49,23 +49,24 @@ _processes: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class CompiledCode:
-    """Where compiled code is kept from one process to the next."""
+    """The on-disk cache of compiled code."""
 
-    folder: Path | None  # None if it cannot be kept
-    lasts: bool  # whether it is there after a restart of the machine, too
-    is_there: bool  # whether what every run needs has been compiled
+    folder: Path | None  # None if no folder is writable
+    lasts: bool  # whether it survives a restart of the machine
+    is_there: bool  # whether all kernels that every run needs are compiled
 
 
 def compiled_code() -> CompiledCode:
-    """Return where compiled code is kept, and whether it is there."""
+    """Return the location and state of the cache of compiled code."""
     return CompiledCode(*cache_folder(train_batches), _is_compiled())
 
 
 def make_ready(on_progress: Progress, *, by_buckets: bool = False) -> bool:
-    """Compile what trains and looks for links, unless that is done; return whether it had to be compiled.
+    """Compile the kernels for training and link search if needed; return whether anything was compiled.
 
-    What trains by buckets, as large graphs need, is compiled only if asked for. Compiled code is kept in the
-    package's folder, the user's cache or a temporary folder: the first that can be written to.
+    The kernels for training by buckets, which large graphs need, are compiled only with `by_buckets`.
+    Compiled code is cached in the package's folder, the user's cache or a temporary folder: the first that is
+    writable.
     """
     with_buckets = by_buckets and not _is_ready(train_bucket)
     if _is_compiled() and not with_buckets:
@@ -83,9 +84,9 @@ def make_ready(on_progress: Progress, *, by_buckets: bool = False) -> bool:
 
 
 def begin_compiling() -> None:
-    """Begin to compile in other processes, if that is of use: to be called before a graph is read.
+    """Start compiling in subprocesses, if that helps; call this before reading a graph.
 
-    What they have not compiled in the end, whatever stopped them, `make_ready` compiles.
+    `make_ready` compiles whatever they did not, for any reason.
     """
     has_cache = train_batches.stats.cache_path is not None
     if _processes or not has_cache or available_processors()[0] < 2 or not sys.executable or _is_compiled():
@@ -101,12 +102,12 @@ def begin_compiling() -> None:
 
 
 def compile_part(part: str) -> None:
-    """Compile one half of the kernels that all runs need: "walks", or "training"."""
+    """Compile one half of the kernels that every run needs: "walks" or "training"."""
     _PARTS[part]()
 
 
 def _is_compiled() -> bool:
-    """Tell whether this process, or those before, have compiled the last kernel of each part."""
+    """Return whether the last kernel of each part is compiled, in this process or in the cache."""
     return all(map(_is_ready, _LAST))
 
 
@@ -115,7 +116,7 @@ def _is_ready(kernel: Any) -> bool:
 
 
 def _is_cached(kernel: Any) -> bool:
-    folder = kernel.stats.cache_path  # None where nothing can be kept
+    folder = kernel.stats.cache_path  # None without a cache
     module = kernel.py_func.__module__.rpartition(".")[2]
     return folder is not None and any(Path(folder).glob(f"{module}.{kernel.__name__}-*.nbi"))
 
@@ -127,7 +128,7 @@ def _compile_all() -> None:
 
 
 def _compile_walks() -> None:
-    """Walk a little, by both ways to follow attributes, collect the pairs, refine points, choose links."""
+    """Compile walks with both attribute samplers, pair collection, refinement and link selection."""
     ones, yes = np.ones(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
     compile_for(choose, yes, ones[None, :], ones, ones, ones, yes, yes[None, None, :])
     short = ones.astype(np.int32)
@@ -145,7 +146,7 @@ def _compile_walks() -> None:
 
 
 def _compile_training() -> None:
-    """Compile what trains without the walks, which are the other half, and look for the nearest pairs."""
+    """Compile training, without the walks of the other half, and the nearest-pair search."""
     keys, n = make_keys(0), 8
     walks = make_walks(_ring(), alpha=0.0, walk_length=4, key=keys.walks)
     nothing = np.zeros(n + 1, dtype=np.int64)
@@ -162,7 +163,7 @@ def _compile_training() -> None:
 
 @cache
 def _compile_buckets() -> None:
-    """Train a little by buckets."""
+    """Compile training by buckets on a small graph."""
     keys, n = make_keys(0), 20
     walks = make_walks(_ring(n), alpha=0.0, walk_length=4, key=keys.walks)
     pairs = collect_pairs(walks, walks_per_node=1, window_size=1, negative_exponent=0.5)
@@ -173,14 +174,14 @@ _PARTS: dict[str, Callable[[], None]] = {"walks": _compile_walks, "training": _c
 
 
 class _Compiler(WorkerThreads):
-    """Compiles one kernel for the arguments that it would be called with, and calls none."""
+    """Compiles one kernel for the types of its arguments, without calling any."""
 
     def __init__(self, kernel: Any) -> None:
         super().__init__(1)
         self._kernel = kernel
 
     def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
-        """Compile the kernel; pass over all others."""
+        """Compile the kernel; skip all others."""
         if function is self._kernel:
             compile_for(function, *arguments, share_work(1), 0, 1)
 

@@ -15,20 +15,20 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import longest_list
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
-EXACT_BYTES = 2**28  # an exact set is used while its N^2 bits fit here: up to about 46 thousand nodes
+EXACT_BYTES = 2**28  # limit of the exact set of N^2 bits: up to about 46 thousand nodes
 BLOOM_BYTES = 2**30  # largest Bloom filter
-LISTED_BYTES = 2**27  # most memory that lists of negatives may take
+LISTED_BYTES = 2**27  # maximum memory of the lists of negatives
 _LISTED_ENTRY = 12
-_OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
-_FULL = 0.5  # a filter that takes more of all pairs for members costs more draws than it saves
-_BLOOM_BITS_PER_PAIR = 8  # with multiplicity; of different pairs there are some times fewer
+_OPEN_SHARE = 0.2  # below this acceptance rate, sampling from a list is faster than rejection
+_FULL = 0.5  # above this false-positive rate, a filter costs more draws than it saves
+_BLOOM_BITS_PER_PAIR = 8  # per pair with multiplicity; there are several times fewer distinct pairs
 _PROBES = 100_000
 
 
 class RecordedPairs(NamedTuple):
-    """What a share of the walks contains."""
+    """The pairs of a share of the walks."""
 
-    words: NDArray[np.uint64]  # the set D, of `make_pair_set`
+    words: NDArray[np.uint64]  # the set D, see `make_pair_set`
     occurrences: NDArray[np.int64]  # (N,)
     n_pairs: int
 
@@ -38,16 +38,16 @@ class WalkPairs:
     """The pairs of all walks."""
 
     negatives: Negatives  # noise distribution and exclusion, for the trainer
-    occurrences: NDArray[np.int64]  # (N,): how often each node occurs in the walks
+    occurrences: NDArray[np.int64]  # (N,): occurrences of each node in the walks
     n_pairs: int  # pairs in the walks, both directions, with multiplicity
-    # How D is held: "exact", "bloom filter", or, where even the largest filter would be too full, "crowded
-    # nodes": then only the nodes that have met most others draw outside their contexts for certain.
+    # Representation of D: "exact", "bloom filter", or "crowded nodes" if even the largest filter would be too
+    # full. In that case only crowded nodes are certain to avoid their contexts.
     exclusion: str
-    false_positive_share: float  # of pairs outside D that the set takes for members; 0 when exact
-    n_crowded: int  # nodes that draw from a list of their negatives, as most draws would be in D
+    false_positive_share: float  # false-positive rate of the set; 0 if exact
+    n_crowded: int  # nodes that sample negatives from a list, because most draws would be in D
 
     def facts(self) -> dict[str, Any]:
-        """Return what a record of the training says of them."""
+        """Return the entries of the training record."""
         return {
             "exclusion": self.exclusion,
             "exclusion_false_positive_share": self.false_positive_share,
@@ -58,7 +58,7 @@ class WalkPairs:
 def pair_set_bytes(
     n_nodes: int, walks_per_node: int, walk_length: int, window_size: int, exact_bytes: int = EXACT_BYTES
 ) -> tuple[bool, int]:
-    """Return (exact, bytes) of the set that `make_pair_set` would make."""
+    """Return (is exact, bytes) of the set that `make_pair_set` would create."""
     exact = n_nodes * ((n_nodes + 63) // 64) * 8
     if exact <= exact_bytes:
         return True, exact
@@ -73,7 +73,7 @@ def _bloom_bytes(n_starts: int, walks_per_node: int, walk_length: int, window_si
 def make_pair_set(
     n_nodes: int, walks_per_node: int, walk_length: int, window_size: int, exact_bytes: int = EXACT_BYTES
 ) -> PairSet:
-    """Return an empty set for the pairs of so many walks: exact while it is small, else a Bloom filter."""
+    """Return an empty set for the pairs of the walks: exact if it is small, otherwise a Bloom filter."""
     exact, size = pair_set_bytes(n_nodes, walks_per_node, walk_length, window_size, exact_bytes)
     return PairSet(np.zeros(max(size // 8, 1), dtype=np.uint64), (n_nodes + 63) // 64 if exact else 0)
 
@@ -90,11 +90,11 @@ def collect_pairs(
     listed_bytes: int = LISTED_BYTES,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> WalkPairs:
-    """Draw every walk once, in blocks, and retain only D and the occurrences.
+    """Draw every walk once, in blocks, and keep only D and the occurrences.
 
-    Negatives are drawn in proportion to occurrences ** negative_exponent. `pair_set`, empty, is filled; one
-    made to measure when not given. With `shares`, all walks have been recorded elsewhere. Lists of negatives
-    take `listed_bytes` at most. `on_block` is called with (walks drawn, walks in all).
+    Negatives are drawn proportionally to occurrences ** negative_exponent. The empty `pair_set` is filled; by
+    default one of suitable size is created. With `shares`, the walks were recorded elsewhere. Lists of
+    negatives take at most `listed_bytes`. Calls `on_block` with (walks drawn, total walks).
     """
     n = walks.n_nodes
     if pair_set is None:
@@ -131,7 +131,7 @@ def collect_pairs(
 def record_share(
     walks: Walks, *, walks_per_node: int, window_size: int, share: int, n_shares: int
 ) -> RecordedPairs:
-    """Draw one of so many shares of all walks, on the calling thread."""
+    """Record share number `share` of `n_shares` of all walks, on the calling thread."""
     n = walks.n_nodes
     pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
     indices = range(share, n * walks_per_node, n_shares)
@@ -149,8 +149,8 @@ def negatives_of_walks(
 ) -> Negatives:
     """Draw the walks from some nodes only; return the noise distribution that avoids their pairs.
 
-    D is a Bloom filter, which needs no memory for the other nodes. The noise distribution is that of
-    `weights`, shape (N,): so few walks do not tell how often each node occurs.
+    D is a Bloom filter, which needs no memory for the other nodes. The noise distribution is given by
+    `weights`, shape (N,), because so few walks do not estimate occurrences.
     """
     size = _bloom_bytes(len(nodes), walks_per_node, walks.length, window_size)
     pair_set = PairSet(np.zeros(max(size // 8, 1), dtype=np.uint64), 0)
@@ -167,7 +167,7 @@ def _record(
     team: WorkerThreads,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[NDArray[np.int64], int]:
-    """Add the pairs of some walks to a set; return how often each node occurs, and the number of pairs."""
+    """Add the pairs of some walks to a set; return each node's occurrences, and the number of pairs."""
     occurrences, n_pairs = np.zeros(walks.n_nodes, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for first in range(0, len(indices), WALKS_PER_BLOCK):
         block = np.asarray(indices[first : first + WALKS_PER_BLOCK])
@@ -186,14 +186,14 @@ def _make_negatives(
     team: WorkerThreads,
     listed_bytes: int = LISTED_BYTES,
 ) -> Negatives:
-    """Return the noise distribution; a crowded node, which has met most others, gets a list of its negatives.
+    """Return the noise distribution; crowded nodes, which have met most others, get a list of negatives.
 
-    Only nodes that occur often enough to be crowded are scanned for their negatives: so few that the scans
-    cost about as much as a look at each pair, whatever the shape of the graph.
+    Only nodes that occur often enough to be crowded are scanned. There are so few that the scans cost about
+    one lookup per pair, for any graph.
     """
     n = len(weights)
     heaviest = np.cumsum(np.sort(weights)[::-1])
-    crowd = np.searchsorted(heaviest, (1.0 - _OPEN_SHARE) * heaviest[-1] * (1.0 - 1e-9))  # as few may do
+    crowd = np.searchsorted(heaviest, (1.0 - _OPEN_SHARE) * heaviest[-1] * (1.0 - 1e-9))  # fewest nodes
     scanned = np.flatnonzero(2 * window_size * occurrences >= crowd)
     counts, totals = np.zeros(len(scanned), dtype=np.int64), np.zeros(len(scanned))
     team.run(kernels.open_weights, pair_set, weights, scanned, counts, totals)
@@ -214,6 +214,6 @@ def _make_negatives(
 
 
 def _false_positive_share(pair_set: PairSet, n: int) -> float:
-    """Ask a Bloom filter for pairs that cannot be in it (contexts from N on)."""
+    """Estimate the false-positive rate of a Bloom filter, with pairs that are not in it (contexts >= N)."""
     hits = sum(bool(kernels.contains(pair_set, i % n, n + i)) for i in range(_PROBES))
     return hits / _PROBES

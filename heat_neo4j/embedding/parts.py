@@ -1,4 +1,4 @@
-"""Parts of the nodes, new in each round of walks, and the pairs of walks sorted by these parts."""
+"""Random partitions of the nodes, one per round of walks, and the pairs of walks sorted by part."""
 
 from typing import NamedTuple
 
@@ -9,19 +9,19 @@ from heat_neo4j._kernels.buckets import count_pairs, place_pairs
 from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import Walks, draw_walks
 
-_CROWDS = 16  # a hub makes more than 1 / 16 of the pairs of its part, if it is in one
+_CROWDS = 16  # a node with more than 1 / 16 of the pairs of its part is a hub
 
 
 class Parts(NamedTuple):
-    """N nodes, of which H are hubs, in V parts.
+    """A partition of N nodes, H of them hubs, into V parts.
 
-    A part has rows for the hubs first, then for its own nodes, about (N - H) / V; the rows of all parts, R in
-    number, follow each other.
+    The rows of a part are those of all hubs, then those of its own nodes, about (N - H) / V. The R rows of
+    all parts are concatenated.
     """
 
     nodes: NDArray[np.int32]  # (R,): the node of each row
     starts: NDArray[np.int64]  # (V + 1,): the first row of each part, and R
-    addresses: NDArray[np.uint32]  # (N,): of each node, as `_kernels.buckets` has them
+    addresses: NDArray[np.uint32]  # (N,): address of each node, see `_kernels.buckets`
     place_bits: int
     n_hubs: int  # H
 
@@ -40,10 +40,10 @@ class Parts(NamedTuple):
 
 
 class BlockPairs(NamedTuple):
-    """The pairs of a block of walks, each once, sorted by bucket."""
+    """The unordered pairs of a block of walks, sorted by bucket."""
 
-    pairs: NDArray[np.unsignedinteger]  # the places of both nodes in their parts, packed
-    begins: NDArray[np.int64]  # where the pairs of each bucket begin, and the end
+    pairs: NDArray[np.unsignedinteger]  # positions of both nodes in their parts, packed
+    begins: NDArray[np.int64]  # start of each bucket's pairs, and the end
 
     def of(self, number: int) -> NDArray[np.unsignedinteger]:
         """Return the pairs of one bucket."""
@@ -51,15 +51,15 @@ class BlockPairs(NamedTuple):
 
 
 def hubs_of(occurrences: NDArray[np.int64], n_parts: int) -> NDArray[np.int32]:
-    """Return the nodes that occur so often in the walks that they would crowd a part."""
+    """Return the nodes that occur so often in the walks that they would dominate a part."""
     return np.flatnonzero(occurrences * (_CROWDS * n_parts) > occurrences.sum()).astype(np.int32)
 
 
 def make_parts(n_nodes: int, hubs: NDArray[np.int32], n_parts: int, generator: np.random.Generator) -> Parts:
-    """Share nodes out at random, hubs to all parts."""
+    """Assign nodes to parts at random, and hubs to all parts."""
     order = np.setdiff1d(np.arange(n_nodes, dtype=np.int32), hubs)
     order = order[generator.permutation(len(order))]
-    own = np.linspace(0, len(order), n_parts + 1).astype(np.int64)  # where the own nodes of each part begin
+    own = np.linspace(0, len(order), n_parts + 1).astype(np.int64)  # start of each part's own nodes
     starts = own + len(hubs) * np.arange(n_parts + 1)
     place_bits = max(int(np.diff(starts).max()) - 1, 1).bit_length()
     part = np.repeat(np.arange(n_parts), np.diff(own))
@@ -87,7 +87,7 @@ def draw_pairs(
 
 
 def pair_bytes(n_nodes: int, n_parts: int) -> int:
-    """Return the bytes of a pair in `BlockPairs`."""
+    """Return the bytes per pair in `BlockPairs`."""
     return np.dtype(_pair_type((-(-n_nodes // n_parts) - 1).bit_length())).itemsize
 
 

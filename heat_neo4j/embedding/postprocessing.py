@@ -1,9 +1,9 @@
-"""Post-processing of trained points: towards their neighbours, and nearer the centre by degree.
+"""Post-process trained points: move them towards their neighbours, and hubs towards the origin.
 
-Training knows relationships from samples only, and its noise keeps radii short: beside random negatives, a
-node that many others meet is pushed outwards like any other. In a hyperbolic graph the radius falls with the
-logarithm of the degree (Krioukov et al., "Hyperbolic geometry of complex networks", Phys. Rev. E 82, 2010,
-section IV). The three figures were chosen for link prediction on held-out edges of seven graphs.
+Training sees only samples of the relationships, and its noise shortens radii. Random negatives push frequent
+nodes outwards like any other. In a hyperbolic graph, however, the radius falls with the logarithm of the
+degree (Krioukov et al., "Hyperbolic geometry of complex networks", Phys. Rev. E 82, 2010, section IV). The
+three constants were tuned for link prediction on held-out edges of seven graphs.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ from heat_neo4j.graph import Graph
 
 Array = NDArray[np.float64]
 
-_NEIGHBOURS = 0.1  # weight of a node's neighbours beside its own point
+_NEIGHBOURS = 0.1  # weight of a node's neighbours relative to its own point
 _RADIUS_SCALE = 1.3
 _DEGREE = 0.02  # a radius is divided by this power of the degree
 
 
 def refine(points: Array, graph: Graph) -> Array:
-    """Return points a little nearer to their neighbours by weight, at radii that follow the degree too."""
+    """Move points slightly towards their neighbours, and scale their radii by degree."""
     refined, by_degree = np.empty_like(points), _by_degree(graph)
     for rows in slices(graph.n_nodes, points.shape[1]):
         moved = centroids(with_neighbours(graph, _NEIGHBOURS, rows), points)
@@ -32,17 +32,17 @@ def refine(points: Array, graph: Graph) -> Array:
 
 
 def unrefined_radii(points: Array, graph: Graph) -> Array:
-    """Return refined points at about the radii that training gave them."""
+    """Undo the radius scaling of `refine`, approximately."""
     return at_radius(points, radius(points) * _by_degree(graph) / _RADIUS_SCALE)
 
 
 def _by_degree(graph: Graph) -> Array:
-    """Return what radii are divided by."""
+    """Return the divisor of each node's radius."""
     return np.asarray(power(np.maximum(graph.degrees, 1), _DEGREE))
 
 
 def with_neighbours(graph: Graph, weight: float, rows: slice = slice(None)) -> sparse.csr_array:
-    """Return the matrix that adds to some rows `weight` times the weighted mean of their neighbours' rows."""
+    """Return the matrix that adds `weight` times the weighted mean of the neighbours' rows to each row."""
     near = graph.adjacency[rows]
     total = np.asarray(near.sum(axis=1)).ravel()
     share = np.divide(weight, total, out=np.zeros_like(total), where=total > 0)

@@ -1,4 +1,4 @@
-"""What is trained, how far training has come, and what it leaves."""
+"""Training schedule, progress, and result."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -8,24 +8,24 @@ from numpy.typing import NDArray
 
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-_AVERAGED = 0.5  # last share of the training whose points are averaged
-_SNAPSHOTS = 32  # taken of it, at most
-_FEWEST_ROUNDS = 6  # of buckets: in each of them two parts meet once
-_ROWS = 1 << 12  # averaged at a time: they fit a cache
+_AVERAGED = 0.5  # points are averaged over this last share of the training
+_SNAPSHOTS = 32  # maximum number of snapshots averaged
+_FEWEST_ROUNDS = 6  # minimum rounds of buckets; each pair of parts is trained once per round
+_ROWS = 1 << 12  # rows averaged at a time; they fit the cache
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is trained, in which portions: HEAT's s, c and m, and sigma, the width of the Gaussian."""
+    """Training parameters: HEAT's s, c and m, and sigma, the width of the Gaussian."""
 
     walks_per_node: int
     window_size: int
     n_negatives: int
     sigma: float
-    learning_rate: float  # step per pair at the start, falling linearly to 0; see `BUCKET_RATE`
-    batch_size: int | None  # source positions trained with the coordinates frozen; None for a usual number
+    learning_rate: float  # initial step per pair, decaying linearly to 0; see `BUCKET_RATE`
+    batch_size: int | None  # source positions per batch of frozen coordinates; None for the default
     n_epochs: int  # passes over all walks
-    n_parts: int | None = None  # of the nodes, in training by buckets; None for a usual number
+    n_parts: int | None = None  # parts of the nodes in training by buckets; None for the default
     fewest_rounds: int = _FEWEST_ROUNDS
 
     @property
@@ -36,24 +36,24 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves."""
+    """The result of training."""
 
-    # (N, d + 1): centroids of where each node was over the last half of training (Polyak-Ruppert averaging).
+    # (N, d + 1): centroid of each node's points over the last half of training (Polyak-Ruppert averaging).
     points: NDArray[np.float64]
-    losses: NDArray[np.float64]  # mean per pair, of each round of walks
+    losses: NDArray[np.float64]  # mean loss per pair, for each round of walks
     n_pairs: int
     n_skipped: int
     n_damped: int
-    share: float  # of the training that the time limit allowed
-    n_parts: int = 1  # in which the nodes were trained
-    n_halved: int = 0  # how often training began anew with half the learning rate
+    share: float  # share of the training completed within the time limit
+    n_parts: int = 1  # number of parts of the nodes
+    n_halved: int = 0  # number of restarts with half the learning rate
 
 
 class Pace:
-    """How far training has come, in batches, or in time where they would take longer than they may.
+    """Progress of the training, in batches, or in time if the time limit would be exceeded.
 
-    The learning rate falls to 0 either way. Until it is plain that the time will not do, which is asked from
-    a tenth of it on, only batches count, so that a limit that is kept changes no bit of the result.
+    The learning rate decays to 0 in both cases. Progress counts batches until a tenth of the limit has passed
+    and the rest would not suffice. So a limit that is not reached does not change a bit of the result.
     """
 
     def __init__(self, total: int, time_limit: float | None) -> None:
@@ -62,26 +62,26 @@ class Pace:
         self.share = 0.0
         self._limit = np.inf if time_limit is None else time_limit
         self._began = perf_counter()
-        self._hurried: tuple[float, float] | None = None  # since which share, and which moment
+        self._hurried: tuple[float, float] | None = None  # share and time at which time took over
 
     @property
     def hurried(self) -> bool:
-        """Whether the learning rate falls with the time."""
+        """Whether the learning rate decays with time instead of batches."""
         return self._hurried is not None
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is to be trained."""
+        """Whether the training is complete."""
         return self.share >= 1.0
 
     def progress(self, count: int) -> NDArray[np.float64]:
-        """Return the share of the training that lies before each of the next `count` batches."""
+        """Return the share of the training done before each of the next `count` batches."""
         if self._hurried is None:
             return np.arange(self.done, self.done + count) / self.total
         return np.full(count, self.share)
 
     def advance(self, count: int) -> None:
-        """Take note that `count` batches more are trained."""
+        """Record that `count` more batches are trained."""
         self.done += count
         spent = perf_counter() - self._began
         if self._hurried is None:
@@ -96,18 +96,18 @@ class Pace:
 
 
 def portions_of(n_walks: int, fewest_rounds: int = _FEWEST_ROUNDS) -> int:
-    """Return among how many rounds of buckets a walk from each node is shared out, if it has so many."""
+    """Return the number of rounds of buckets over which one walk from each node is split."""
     return -(-fewest_rounds // n_walks)
 
 
 def late_moments() -> list[float]:
-    """Return the shares of the training after which points are averaged; the last is 1."""
+    """Return the shares of the training at which snapshots are averaged; the last is 1."""
     late = 1.0 - _AVERAGED
     return [late + (1.0 - late) * i / _SNAPSHOTS for i in range(1, _SNAPSHOTS + 1)]
 
 
 class LateMean:
-    """Centroid of each node's points at some moments of the last part of the training, its end among them."""
+    """Centroid of each node's points over snapshots of the last part of the training, including its end."""
 
     def __init__(self) -> None:
         self._moments = late_moments()
@@ -115,7 +115,7 @@ class LateMean:
         self._weight = np.empty(0)
 
     def look(self, points: NDArray[np.float64], share: float) -> None:
-        """Take in the points after a share of the training, if one of the moments has come."""
+        """Add the points to the mean if a snapshot is due after this share of the training."""
         due = len(self._moments)
         self._moments = [moment for moment in self._moments if moment > share]
         if len(self._moments) == due:

@@ -15,12 +15,12 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.graph import Graph
 
 TABLE_LIMIT = 6000
-"""Largest N for which the N x N table of cumulative similarities is used (144 MB in float32 at the limit)."""
+"""Largest N with an N x N table of cumulative similarities (144 MB in float32 at the limit)."""
 
-_LISTED_BYTES = 2**27  # most memory that lists of similar nodes may take
+_LISTED_BYTES = 2**27  # maximum memory of the lists of similar nodes
 _LISTED_ENTRY = 12
 _FEWEST_LISTED = 64
-_USUAL_SHARE = 0.7  # a value that so many nodes have is the background of its column
+_USUAL_SHARE = 0.7  # a value shared by this many nodes is the background of its column
 
 _EMPTY = {
     "table": np.zeros((0, 0), dtype=np.float32),
@@ -41,13 +41,13 @@ _EMPTY = {
 
 
 def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> int:
-    """Return how long a list may be so that lists of `counts`, cut at that length, have at most `entries`.
+    """Return the maximum list length such that lists of `counts` have at most `entries` in total.
 
-    Each list may have `fewest` even beyond that.
+    The length is at least `fewest`, even if that exceeds `entries`.
     """
     rising = np.sort(counts)
     left = entries - np.concatenate(([0], np.cumsum(rising)))[:-1]
-    share = left // np.arange(len(rising), 0, -1)  # for a list and each of the longer ones
+    share = left // np.arange(len(rising), 0, -1)  # entries for each of the remaining lists
     cut = np.flatnonzero(rising > share)
     return max(int(share[cut[0]]), fewest) if len(cut) else int(rising.max(initial=0))
 
@@ -55,10 +55,10 @@ def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> in
 def scaled(
     attributes: sparse.csr_array | NDArray[np.float64],
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
-    """Return (d, b) such that d + b is the standard-scaled matrix of shape (N, F'), and d is sparse.
+    """Return (d, b) such that d + b is the standardised matrix of shape (N, F'), and d is sparse.
 
-    Constant columns carry no information and are dropped. A column's background b is its usual value, scaled:
-    the one that 7 in 10 nodes have or more; or else its mean, which is 0 then, and d is not sparse there.
+    Constant columns are dropped. The background b of a column is its scaled majority value, if at least 70 %
+    of the nodes share one. Otherwise it is the scaled mean, 0, and d is dense in that column.
     """
     x = sparse.csc_array(attributes)
     x.eliminate_zeros()
@@ -84,10 +84,10 @@ def scaled(
 
 
 def _deviations(x: sparse.csc_array) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return each column's mean and standard deviation, and the columns that are not constant."""
+    """Return each column's mean and standard deviation, and the indices of non-constant columns."""
     n = x.shape[0]
     mean = np.asarray(x.sum(axis=0)).ravel() / n
-    # Two passes, so that a column far from zero keeps its variance.
+    # Two passes, for numerical stability in columns far from zero.
     entries = np.diff(x.indptr)
     centred = x.data - np.repeat(mean, entries)
     columns = np.repeat(np.arange(x.shape[1]), entries)
@@ -97,13 +97,13 @@ def _deviations(x: sparse.csc_array) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def _usual(values: NDArray[np.float64], mean: float) -> float:
-    """Return the value that `_USUAL_SHARE` of a column have, or its mean if there is none."""
+    """Return the value that at least `_USUAL_SHARE` of the nodes share, or the mean if there is none."""
     middle = float(np.partition(values, len(values) // 2)[len(values) // 2])
     return middle if np.count_nonzero(values == middle) >= _USUAL_SHARE * len(values) else mean
 
 
 def no_similarity() -> Similarity:
-    """Return the distribution under which nothing is similar to anything."""
+    """Return a distribution without any similar nodes."""
     return _assemble(use_table=False)
 
 
@@ -117,9 +117,9 @@ def make_similarity(
 ) -> Similarity:
     """Prepare exact sampling of attribute teleports, by `_kernels.similarity.sample_similar`.
 
-    Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond, rows are
-    sampled by rejection under an envelope, in memory O(nnz + N + F), and from lists where hardly a proposal
-    suits: of `listed_bytes` in all, unless `fewest_listed` entries each take more.
+    Up to `table_limit` nodes, a table stores each row's cumulative similarities (N x N float32). Larger
+    graphs use rejection sampling under an envelope, in O(nnz + N + F) memory. Rows with a low acceptance rate
+    are sampled from lists of `listed_bytes` in total, with at least `fewest_listed` entries each.
     """
     if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
         return no_similarity()
@@ -163,7 +163,7 @@ def _with_lists(
     room: NDArray[np.int64],
     team: WorkerThreads,
 ) -> Similarity:
-    """Return the distribution with lists of the nodes `crowded`, which have `room` for some of `counts`."""
+    """Add lists for the nodes `crowded`, each with `room` entries out of `counts` similar nodes."""
     sizes = np.zeros(len(similarity.listed), dtype=np.int64)
     sizes[crowded] = room
     similarity = similarity._replace(
@@ -180,6 +180,6 @@ def _csr(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.
 
 
 def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
-    """Fill the parts that the chosen way of sampling does not read with empty arrays of the right type."""
+    """Fill the arrays that the chosen sampler does not read with empty ones of the right type."""
     rest = {name: np.zeros(0) for name in Similarity._fields if name not in _EMPTY}
     return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})

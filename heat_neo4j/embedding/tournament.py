@@ -1,7 +1,6 @@
-"""In which order the buckets of a round are trained: a tournament of the parts, played by several workers.
+"""Training order of a round's buckets: a round-robin tournament of the parts, run by several workers.
 
-Whatever the workers' number and speed, each part meets the others in the same order, and so the result is
-the same.
+Each part meets the others in a fixed order, so the result does not depend on the number or speed of workers.
 """
 
 from collections import deque
@@ -17,21 +16,20 @@ Result = TypeVar("Result")
 class Bucket(NamedTuple):
     """The pairs between two parts, or within one."""
 
-    turn: int  # 0 to V - 1: how many buckets of each of its parts come before
+    turn: int  # 0 to V - 1: the number of earlier buckets of each of its parts
     first: int
-    second: int  # not below `first`
+    second: int  # at least `first`
 
     def number(self, n_parts: int) -> int:
-        """Return which of the V (V + 1) / 2 buckets it is, by its parts."""
+        """Return its index among the V (V + 1) / 2 buckets."""
         return int(bucket_number(self.first, self.second, n_parts))
 
 
 def tournament(n_parts: int) -> list[list[Bucket]]:
-    """Return the buckets of each of V turns: in each, every part is in one bucket.
+    """Return the buckets of each of V turns; every part is in exactly one bucket per turn.
 
-    Each part meets each other, and itself, once. By the circle method: with an odd number of parts one is
-    left over in each turn, and trains the pairs within it; with an even number all do that in the first
-    turn.
+    Each part meets every other, and itself, once (circle method). With an odd number of parts, one has no
+    partner in each turn and trains its internal pairs. With an even number, all do so in the first turn.
     """
     is_even = n_parts % 2 == 0
     turns = [[Bucket(0, part, part) for part in range(n_parts)]] if is_even else []
@@ -50,10 +48,10 @@ def tournament(n_parts: int) -> list[list[Bucket]]:
 def play(
     turns: list[list[Bucket]], start: Callable[[Bucket], "Future[Result]"], n_workers: int
 ) -> Iterator[tuple[Bucket, Result]]:
-    """Yield each bucket with the result of its training, as they are ready.
+    """Yield each bucket with its result, in order of completion.
 
-    `start` begins to train a bucket as soon as all before it of its two parts are ready and one of the
-    workers is free. If a bucket fails, its error is raised when those that have begun have ended.
+    `start` is called for a bucket once all earlier buckets of its parts are done and a worker is free. If a
+    bucket fails, its error is raised after all running buckets have finished.
     """
     n_parts = len(turns)
     schedule: list[list[Bucket]] = [[] for _ in range(n_parts)]  # the buckets of each part

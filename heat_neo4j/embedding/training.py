@@ -1,4 +1,4 @@
-"""Training: by batches or by buckets, begun anew with a lower rate where it diverges."""
+"""Training by batches or by buckets, restarted with a lower learning rate if it diverges."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -25,19 +25,19 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import lift, radius
 
 START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
-_FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
+_FARTHEST, _FARTHER = 15.0, 2.0  # maximum radius: 15, or the starting radius plus 2
 MOST_HALVED = 8
-"""How often at most the learning rate is halved after a training diverged."""
-_LEAST_NODES = 10  # in a part
+"""Maximum number of restarts with half the learning rate."""
+_LEAST_NODES = 10  # minimum nodes per part
 
 
 class DivergedError(ConfigError, ValueError):
-    """Coordinates became NaN or infinite, at the lowest learning rate too."""
+    """Raised if coordinates become NaN or infinite even at the lowest learning rate."""
 
 
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Return N points close to the origin of the hyperboloid, shape (N, d + 1)."""
-    # Not by `uniform`, which fuses multiplication and addition where NumPy is built for that.
+    # Not `uniform`, which uses fused multiply-add in some builds of NumPy.
     points = np.empty((n_nodes, n_components + 1))
     for rows in slices(n_nodes, n_components):
         drawn = generator.random((rows.stop - rows.start, n_components))
@@ -46,7 +46,7 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
 
 
 def parts_of(n_nodes: int, n_components: int, n_walks: int, n_parts: int | None) -> int:
-    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph.
+    """Return the number of parts: `n_parts` or the default, reduced on small graphs.
 
     `n_walks` is the number of walks from each node, in all epochs.
     """
@@ -69,18 +69,18 @@ def train(
 ) -> Trained:
     """Train over all walks of all epochs, from points `start` of shape (N, d + 1).
 
-    With several parts of the nodes, `schedule.n_parts` or as many as are usual, it is training by buckets,
-    with one by batches. Every epoch repeats the same walks, in another order with other negatives. Training
-    ends after `time_limit` seconds; where they will not do, the learning rate falls with the time.
-    `on_batch` is called with (batches done, batches in all). `occurrences`, how often each node occurs in
-    the walks, shape (N,), tell buckets which are hubs; none is if not given.
+    Training is by buckets if there are several parts (`schedule.n_parts` or the default), otherwise by
+    batches. Every epoch repeats the same walks in another order with other negatives. Training ends after
+    `time_limit` seconds; if they do not suffice, the learning rate decays with time. Calls `on_batch` with
+    (batches done, total batches). `occurrences`, the number of times each node occurs in the walks, shape
+    (N,), defines the hubs; by default there are none.
 
-    With `only`, shape (M,), the other nodes stay where they are: walks, all in one round, start from these
-    nodes alone, and only the first position of a walk is a source. (Seen from all positions, new nodes are
-    met mostly as the contexts of others, and end up far too central.) That is training by batches always.
+    With `only`, shape (M,), all other nodes are frozen and training is always by batches. All walks form one
+    round and start from these nodes, and only the first position of a walk is a source. (With all positions
+    as sources, new nodes would occur mostly as contexts of others and end up far too central.)
 
-    Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, training
-    can diverge. If points get farther out than any graph needs, it begins anew with half the learning rate.
+    Training can diverge if a node's contexts are no nearer than its negatives, as among the leaves of a hub.
+    If a point moves farther out than any graph needs, training restarts with half the learning rate.
     """
     n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_walks, schedule.n_parts)
     if only is None and n_parts > 1:
@@ -109,7 +109,7 @@ def make_tasks(
     schedule: Schedule,
     keys: Keys,
 ) -> BucketTasks:
-    """Return the tasks of a training by buckets, whose results go to a store."""
+    """Return the tasks of a training by buckets with results in `store`."""
     n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_walks, schedule.n_parts)
     return BucketTasks(
         store,
@@ -131,7 +131,7 @@ def train_tasks(
     time_limit: float | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
-    """Train by buckets, as `train` does, with tasks whose store may hold some of the results already."""
+    """Train by buckets, as `train` does; results that are already in the store are reused."""
 
     def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
         slower = replace(tasks, halved=halved)
@@ -146,7 +146,7 @@ def _until_it_holds(
     schedule: Schedule,
     time_limit: float | None,
 ) -> Trained:
-    """Return the first result of ``attempt(how often halved, seconds left, latest time of a point)``."""
+    """Return the first result of ``attempt(halvings, seconds left, maximum time coordinate)``."""
     began = perf_counter()
     border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
     for halved in range(MOST_HALVED + 1):
@@ -154,9 +154,9 @@ def _until_it_holds(
         trained = attempt(halved, left, border if halved < MOST_HALVED else np.inf)
         if trained is not None:
             return replace(trained, n_halved=halved)
-    # The last attempt has no border: it ends so only where coordinates are no numbers.
+    # The last attempt has no limit, so it fails only if coordinates are NaN.
     rate = schedule.learning_rate / 2**MOST_HALVED
     raise DivergedError(
-        f"the training diverged, at a learning rate of {rate:.3g} too: sigma {schedule.sigma:g} is too small "
-        f"for steps of learning_rate {schedule.learning_rate:g}: raise sigma, or lower learning_rate"
+        f"training diverged even at a learning rate of {rate:.3g}: sigma {schedule.sigma:g} is too small for "
+        f"learning_rate {schedule.learning_rate:g}: raise sigma or lower learning_rate"
     )

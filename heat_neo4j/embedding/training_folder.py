@@ -1,4 +1,4 @@
-"""The folder of one training, under a scratch folder: a training that was killed goes on from it."""
+"""The folder of one training, inside a scratch folder; a killed training resumes from it."""
 
 import errno
 import logging
@@ -14,16 +14,16 @@ from heat_neo4j._utils.array_store import ArrayFolder, DamagedFileError
 from heat_neo4j.embedding.bucket_tasks import drop_damaged
 from heat_neo4j.errors import ConfigError
 
-_MOST_DAMAGES = 5  # files found damaged in one training, after which the disk is to blame
+_MOST_DAMAGES = 5  # damaged files per training before giving up: the disk is probably faulty
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
 class TrainingFolder:
-    """The folder for one training, which `digest` names; a context manager.
+    """Context manager for the folder of one training, which `digest` identifies.
 
-    It is removed at the end; after an error or a kill it stays if it holds something to go on from. A
-    ConfigError says that the scratch folder cannot be written, or that the same is trained there just now.
+    The folder is removed at the end. After an error or a kill it remains if training can resume from it.
+    Raises ConfigError if the scratch folder is not writable, or another process runs the same training there.
     """
 
     def __init__(self, scratch: str | Path, digest: str) -> None:
@@ -31,18 +31,18 @@ class TrainingFolder:
         self._lock = FileLock(self._folder.with_suffix(".lock"))
         self.store = ArrayFolder(self._folder)
         self.damages: list[str] = []
-        """A line for each file that was found damaged."""
+        """One line per damaged file."""
 
     def seed(self, drawn: int) -> int:
-        """Return the seed of the training: that of an earlier attempt, or the one given."""
+        """Return the seed of the training: that of an earlier attempt, otherwise `drawn`."""
         if not self.store.has("seed"):
-            self._clear()  # other files without a seed are of no use
+            self._clear()  # files without a seed are useless
             self.store.save("seed", drawn)
             self.store.sync("seed")
         return int(self.store.load("seed"))
 
     def recovering(self, work: Callable[[], Result]) -> Result:
-        """Do the work; if a file of the folder is damaged, do it again from before that file."""
+        """Run `work`; if a file of the folder is damaged, recover and run it again."""
         while True:
             try:
                 return work()
@@ -50,27 +50,27 @@ class TrainingFolder:
                 self._recover(error)
 
     def _recover(self, error: DamagedFileError) -> None:
-        """Drop what is made from a damaged file, and log that; raise the error if it is one too many."""
+        """Drop everything derived from a damaged file and log it; reraise the error after too many."""
         if len(self.damages) == _MOST_DAMAGES:
             raise error
         begin = drop_damaged(self.store, error.name)
-        line = f"{error}: training goes on from {begin}"
+        line = f"{error}: training resumes from {begin}"
         self.damages.append(line)
         _log.warning(line)
 
     def __enter__(self) -> Self:
         scratch = self._folder.parent
         try:
-            if not scratch.is_dir():  # the lock would make it
+            if not scratch.is_dir():  # the lock would create it
                 code = errno.ENOTDIR if scratch.exists() else errno.ENOENT
                 raise OSError(code, os.strerror(code))
-            # The lock comes first: a process that ends removes the folder while it still holds the lock.
+            # Lock first: a finishing process removes the folder while it still holds the lock.
             self._lock.acquire(blocking=False)
             self._folder.mkdir(exist_ok=True)
         except Timeout:
             raise ConfigError(
                 f"another process trains on the same graph with the same parameters in {self._folder}: "
-                "wait for it, or name another scratch folder"
+                "wait for it, or use another scratch folder"
             ) from None
         except OSError as error:
             self._lock.release()

@@ -1,4 +1,4 @@
-"""Teleport random walks, drawn in blocks when they are needed."""
+"""Random walks with teleports, drawn in blocks on demand."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,12 +14,12 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.graph import Graph
 
-WALKS_PER_BLOCK = 16384  # walks that are drawn, and held, at a time
+WALKS_PER_BLOCK = 16384  # walks drawn and held in memory at a time
 
 
 @dataclass(frozen=True)
 class Walks:
-    """All that decides a walk; walk i is a pure function of it and i."""
+    """The parameters of all walks; walk i is a pure function of them and i."""
 
     walker: Walker
     similarity: Similarity
@@ -31,7 +31,7 @@ class Walks:
 
     @property
     def length(self) -> int:
-        """Nodes in a walk."""
+        """Number of nodes per walk."""
         return self.walker.length
 
 
@@ -46,15 +46,15 @@ def make_walks(
     similarity: Similarity | None = None,
     team: WorkerThreads = ALONE,
 ) -> Walks:
-    """Prepare the walks of a graph; attribute steps follow its own attributes if no `similarity` is given.
+    """Prepare the walks of a graph; `similarity` defaults to that of the graph's attributes.
 
-    A step follows attribute similarity with probability `alpha`. (The paper prints the rule the other way
-    round; its tables, its text and the authors' program have it so.) Other steps go by `step_weights`.
+    A step follows attribute similarity with probability `alpha`, otherwise an edge by `step_weights`. (The
+    paper's formula swaps the two cases; its tables, its text and the authors' program do not.)
     """
     steps = step_weights(graph, forward, type_balance)
     indptr = steps.indptr.astype(np.int64)
     if similarity is None:
-        # Without teleports only a node that has nowhere to go asks for a similar one.
+        # Without teleports, only nodes without neighbours step to a similar node.
         needed = alpha > 0 or bool((np.diff(indptr) == 0).any())
         similarity = make_similarity(graph, team=team) if needed else no_similarity()
     walker = Walker(
@@ -69,17 +69,17 @@ def make_walks(
 
 
 def step_weights(graph: Graph, forward: float = 0.5, type_balance: float = 0.0) -> sparse.csr_array:
-    """Return the weights by which a walk steps from each node (row) to its neighbours, shape (N, N).
+    """Return the step weights of walks from each node (row) to its neighbours, shape (N, N).
 
-    A relationship counts `forward` from its source and 1 - `forward` from its target; those that join one
-    pair share its weight evenly. The weights of each type at a node are then divided by their sum there to
-    the power `type_balance`, so that at 1 all types are equally likely. A ValueError if the graph does not
-    know directions and types, and they are asked for.
+    A relationship has weight `forward` from its source and 1 - `forward` from its target; relationships of
+    the same pair share its weight evenly. At each node, the weights of a type are then divided by their sum
+    to the power `type_balance`; at 1, all types are equally likely. Raises ValueError if the graph is
+    undirected and a parameter is not at its default.
     """
     if forward == 0.5 and type_balance == 0.0:
         return graph.adjacency
     if graph.relationships is None:
-        raise ValueError("forward and type_balance need a graph that knows directions and types")
+        raise ValueError("forward and type_balance need a graph with directed, typed relationships")
     n = graph.n_nodes
     ahead = [graph.relationships.matrix(name, n) for name in graph.relationships.types]
     back = [sparse.csr_array(way.T) for way in ahead]
@@ -99,7 +99,7 @@ def step_weights(graph: Graph, forward: float = 0.5, type_balance: float = 0.0) 
 
 
 def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> NDArray[np.int64]:
-    """Return which walks start from some nodes: `walks_per_node` from each, as `draw_walks` counts them."""
+    """Return the indices of the walks from some nodes, `walks_per_node` each, as used by `draw_walks`."""
     return np.add.outer(np.arange(walks_per_node) * n_nodes, nodes).ravel()
 
 
@@ -108,7 +108,7 @@ def draw_walks(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Draw walks `indices`, shape (B,); walk r N + v is the r-th from node v, for any number of threads.
 
-    Return the nodes of each, shape (B, L), and how many it has, shape (B,); what lies behind is meaningless.
+    Returns the nodes of each walk, shape (B, L), and its length, shape (B,); entries beyond are undefined.
     """
     nodes = np.empty((len(indices), walks.length), dtype=np.int32)
     lengths = np.empty(len(indices), dtype=np.int64)
@@ -117,7 +117,7 @@ def draw_walks(
 
 
 def _row_cumulative(data: NDArray[np.float64], indptr: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cumulative sums of each row, started anew so that no row inherits another's rounding."""
+    """Return cumulative sums per row; each row starts at 0, so rounding errors do not carry over."""
     result = np.empty_like(data)
     for first, last in pairwise(indptr):
         np.cumsum(data[first:last], out=result[first:last])

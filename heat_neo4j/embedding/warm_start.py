@@ -1,4 +1,4 @@
-"""Training on from an earlier embedding: all nodes in less time, or only those that are new or changed."""
+"""Warm starts: retrain all nodes in less time, or train only new and changed nodes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,9 +29,9 @@ from heat_neo4j.graph import Graph
 Array = NDArray[np.float64]
 E = TypeVar("E", bound=Estimator)
 
-_MEETINGS = 32  # walks by which a node without neighbours looks for similar ones
-_WALKS = 0.4  # of a full fit's
-_RATE = 0.2  # of its learning rate: more moves what was right already
+_MEETINGS = 32  # walks of a node without neighbours to find similar nodes
+_WALKS = 0.4  # share of a full fit's walks
+_RATE = 0.2  # share of its learning rate; more would move points that are already right
 
 
 def short_schedule(model: Estimator) -> dict[str, Any]:
@@ -49,11 +49,11 @@ def fit_warm(
 ) -> E:
     """Fit a clone of `model` that starts from an earlier embedding, with fewer walks and a smaller rate.
 
-    Refinement is undone before and done after, so that radii do not grow from one warm start to the next.
-    New nodes, a mask of shape (N,), begin among their neighbours. A node without any training pair keeps its
-    point to the bit: as a negative of others it would only be pushed outwards. The clone has the parameters
-    of `model`; ``training_["warm_start"]`` has those it was trained with. Errors are those of `HEAT.fit`, and
-    a `NotHyperbolicError` if one of `points` is not on the hyperboloid.
+    Refinement is undone before and redone after training, so that radii do not grow with each warm start. New
+    nodes, a mask of shape (N,), start among their neighbours. A node without training pairs keeps its point
+    exactly: as a negative of others it would only be pushed outwards. The clone has the parameters of
+    `model`; ``training_["warm_start"]`` holds those of the training. Raises the errors of `HEAT.fit`, and
+    `NotHyperbolicError` if one of `points` is not on the hyperboloid.
     """
     check_points(points[~new])
     seed = draw_seed(model.random_state)
@@ -77,7 +77,7 @@ def fit_warm(
 
 
 def _without_pairs(walks: Walks, graph: Graph) -> NDArray[np.bool_]:
-    """Return which nodes have neither a neighbour nor a node with similar attributes."""
+    """Return a mask of the nodes that have neither a neighbour nor a similar node."""
     alone = np.flatnonzero(graph.degrees == 0)
     _, lengths = draw_walks(walks, walks_from(alone, 1, graph.n_nodes))
     without = np.zeros(graph.n_nodes, dtype=np.bool_)
@@ -88,11 +88,11 @@ def _without_pairs(walks: Walks, graph: Graph) -> NDArray[np.bool_]:
 def with_new_nodes(
     points: Array, new: NDArray[np.bool_], graph: Graph, walks: Walks, generator: np.random.Generator
 ) -> Array:
-    """Return points, shape (N, d + 1), with the rows of new nodes put in.
+    """Return `points`, shape (N, d + 1), with starting points for new nodes.
 
-    A new node begins at the weighted Lorentz centroid of its neighbours that have points; one whose
-    neighbours are all new, at that of theirs, and so on; one without neighbours, at that of the nodes it
-    meets by attributes, in the first steps of `walks`. All others begin close to the origin.
+    A new node starts at the weighted Lorentz centroid of its neighbours with points. If all its neighbours
+    are new, these are placed first, and so on. A node without neighbours starts at the centroid of the
+    similar nodes that the first steps of `walks` reach. All others start close to the origin.
     """
     placed = points.copy()
     left = np.flatnonzero(new)
@@ -107,7 +107,7 @@ def with_new_nodes(
 def _by_neighbours(
     placed: Array, has_point: NDArray[np.bool_], left: NDArray[np.int64], near: sparse.csr_array
 ) -> NDArray[np.int64]:
-    """Put nodes among near ones that have points, then those near to these; return the nodes left."""
+    """Place nodes at the centroid of placed neighbours, repeatedly; return the nodes left over."""
     while left.size and has_point.any():
         weights = sparse.csr_array(near[left] @ sparse.diags_array(has_point.astype(np.float64)))
         is_near = np.asarray(weights.sum(axis=1)).ravel() > 0
@@ -120,7 +120,7 @@ def _by_neighbours(
 
 
 def _met(walks: Walks, nodes: NDArray[np.int64]) -> sparse.csr_array:
-    """Return how often each of `nodes` meets any node in the first step of its walks, shape (N, N)."""
+    """Return how often the first step of each node's walks reaches each other node, shape (N, N)."""
     n = walks.n_nodes
     indices = walks_from(nodes, _MEETINGS, n)
     drawn, lengths = draw_walks(walks, indices)
@@ -140,26 +140,25 @@ def fit_local(
 ) -> E:
     """Embed new nodes, and move those whose neighbourhood changed; all others keep their points to the bit.
 
-    New nodes begin among their neighbours and are trained with all else frozen, with as many pairs for each
-    as in a full fit. Then those at changes are trained in the same way, with fewer walks and a smaller rate,
-    and each moves along the geodesic to where that leads, by the share of its neighbourhood that changed.
-    Teleports follow the exact sampling distribution of attributes.
+    New nodes start among their neighbours and are trained with all others frozen, with as many pairs per node
+    as in a full fit. Changed nodes are then trained in the same way, with fewer walks and a smaller learning
+    rate. Each moves along the geodesic to its new point, by the share of its neighbourhood that changed.
 
-    Rows of `points`, shape (N, d + 1), that are `new`, a mask of shape (N,), are not looked at; `changed`
-    has the shares, [0, 1], shape (N,), 0 if not given. A ValueError if shapes are wrong, a share is out of
-    range, no node is to be trained or every node is new; a `NotHyperbolicError` if a point is not on
-    the hyperboloid.
+    `new` is a mask of shape (N,); new rows of `points`, shape (N, d + 1), are ignored. `changed` holds the
+    shares, [0, 1], shape (N,), by default 0. Raises ValueError if shapes are wrong, a share is out of range,
+    no node is to be trained or every node is new, and `NotHyperbolicError` if a point is not on the
+    hyperboloid.
     """
     shares = np.zeros(graph.n_nodes) if changed is None else np.where(new, 0.0, changed)
     n = graph.n_nodes
     if points.shape != (n, model.n_components + 1) or not new.shape == shares.shape == (n,):
         shapes = f"{points.shape}, {new.shape} and {shares.shape}"
-        raise ValueError(f"points, new and changed must be of {n} nodes, got {shapes}")
+        raise ValueError(f"points, new and changed must have {n} rows, got shapes {shapes}")
     if not ((shares >= 0.0) & (shares <= 1.0)).all():
-        raise ValueError("changed must hold shares, from 0 to 1")
+        raise ValueError("changed must be between 0 and 1")
     moving = shares > 0.0
     if new.all() or not (new.any() or moving.any()):
-        raise ValueError("some nodes must be new or changed, and not all new")
+        raise ValueError("at least one node must be new or changed, and not all may be new")
     check_points(points[~new])
     local: E = clone(model)
     schedule, threads = checked_schedule(local)
@@ -200,7 +199,7 @@ def fit_local(
             negatives = negatives_of_walks(
                 walks, only, weights, part_schedule.walks_per_node, schedule.window_size, team
             )
-            left = None  # seconds: in proportion to the walks of this part and of those to come
+            left = None  # seconds left, in proportion to this part's share of the remaining walks
             if model.time_limit is not None:
                 seconds = max(model.time_limit - (perf_counter() - began), 0.0)
                 left = seconds * works[len(parts)] / sum(works[len(parts) :])
@@ -232,5 +231,5 @@ def fit_local(
 
 
 def _part(on_progress: Progress, number: int, count: int) -> Callable[[int, int], None]:
-    """Return what reports the batches of one part of several as those of one stage."""
+    """Return a callback that reports the batches of one of several parts as a single stage."""
     return lambda done, total: on_progress("local", number * total + done, count * total)

@@ -87,7 +87,7 @@ def test_a_damaged_file_is_named_and_training_gives_the_same_bits(
     name = path.relative_to(folder).with_suffix("")
     (line,) = model.training_["damaged_files"]
     assert line.startswith(f"scratch folder {folder}: file {name} ")
-    assert line.endswith(f": training goes on from {begin}")
+    assert line.endswith(f": training resumes from {begin}")
     assert [record.message for record in caplog.records] == [line]
     assert list(tmp_path.iterdir()) == []
 

@@ -169,13 +169,13 @@ def test_a_node_moves_to_its_new_neighbours(graph, points):
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
 def test_shares_are_shares(graph, points, share):
-    with pytest.raises(ValueError, match="changed must hold shares, from 0 to 1"):
+    with pytest.raises(ValueError, match="changed must be between 0 and 1"):
         fit_local(HEAT(**SMALL), graph, points, NEW, np.where(NEW, 0.0, share))
 
 
 @pytest.mark.parametrize("new", [np.zeros(N + 5, dtype=bool), np.ones(N + 5, dtype=bool)])
 def test_some_nodes_must_be_new_and_not_all(graph, points, new):
-    with pytest.raises(ValueError, match="some nodes must be new or changed, and not all new"):
+    with pytest.raises(ValueError, match="at least one node must be new or changed, and not all may be new"):
         fit_local(HEAT(**SMALL), graph, points, new)
 
 
@@ -199,9 +199,9 @@ def test_points_that_are_not_hyperbolic_are_an_error_of_their_own(graph, points,
 
 
 def test_shapes_that_do_not_fit_are_refused(graph, points):
-    with pytest.raises(ValueError, match=f"must be of {N + 5} nodes"):
+    with pytest.raises(ValueError, match=f"must have {N + 5} rows"):
         fit_local(HEAT(**SMALL), graph, points[:-1], NEW)
-    with pytest.raises(ValueError, match=f"must be of {N + 5} nodes"):
+    with pytest.raises(ValueError, match=f"must have {N + 5} rows"):
         fit_local(HEAT(**SMALL), graph, points, NEW[:-1])
 
 

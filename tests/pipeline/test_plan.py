@@ -477,8 +477,8 @@ def test_only_unusable_points_lead_to_a_full_training(monkeypatch, mode):
     done = driver._carry_out(work)
     assert done.plan.mode == "full"
     assert done.plan.reason.endswith("row 3 is not on the hyperboloid")
-    error = ValueError("points, new and changed must be of 40 nodes")
-    with pytest.raises(ValueError, match="must be of 40 nodes"):
+    error = ValueError("points, new and changed must have 40 rows")
+    with pytest.raises(ValueError, match="must have 40 rows"):
         driver._carry_out(work)
 
 

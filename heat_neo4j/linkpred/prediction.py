@@ -38,9 +38,7 @@ from heat_neo4j.patterns import Pattern, link_limits
 if TYPE_CHECKING:
     pass
 
-_UNDIRECTED = (
-    "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
-)
+_UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
 _UNLIKELY = "min_probability {1:g}: {0} below it left out"
 _SHOWN = 10  # rows in a notebook

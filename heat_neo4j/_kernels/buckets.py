@@ -1,9 +1,9 @@
-"""Buckets: the pairs of a round of walks, sorted by the parts that their nodes are in, and their training.
+"""Buckets: sort the pairs of a round of walks by the parts of their nodes, and train them.
 
-An address is the part of a node (high bits) and its place there (the low `place_bits`). Hubs have a copy in
-every part, at the first places; as their address they have a part beyond the last. A pair of the bucket of
-parts p <= q is packed into one number: the place of the node in p, then that of the node in q. Within a
-bucket the nodes of p have the first rows and those of q the next; a bucket of one part has its nodes once.
+An address packs a node's part (high bits) and its position there (the low `place_bits`). Hubs have a copy at
+the first positions of every part; the part of their address is one beyond the last. A pair in the bucket of
+parts p <= q is packed into one number: the position of the node in p, then that of the node in q. The rows
+of a bucket are the nodes of p, then those of q; a bucket of one part has its nodes once.
 """
 
 from typing import Any, NamedTuple
@@ -17,19 +17,19 @@ from heat_neo4j._kernels.pairs import MAX_DRAWS, has_pair, locate
 from heat_neo4j._kernels.random import advance, draw_slot, mix, stream
 from heat_neo4j._kernels.training import move_nodes, pull_segment
 
-SPARE = 2  # draws for each position beyond its negatives, made at once, as some are of pairs in D
+SPARE = 2  # extra draws per position, as some draws are rejected because the pair is in D
 _S32 = np.uint64(32)
 
 
 class BucketNodes(NamedTuple):
-    """The nodes of a bucket, n rows, and what their negatives are drawn from."""
+    """The n nodes of a bucket and their negative-sampling tables."""
 
     names: NDArray[np.int32]  # (n,): rows in the graph
-    first: int  # nodes of the first part; n if there is one part only
-    exists: NDArray[np.bool_]  # (n,): whether the node has a negative at all
+    first: int  # number of nodes of the first part; n if there is only one part
+    exists: NDArray[np.bool_]  # (n,): whether the node has any negative
     slots: NDArray[np.uint64]  # (n,): the alias table of each part
-    list_of: NDArray[np.int32]  # (n,): which list its negatives are drawn from; -1 for none
-    listed_from: NDArray[np.int64]  # where each list begins
+    list_of: NDArray[np.int32]  # (n,): index of the list that its negatives are drawn from; -1 for none
+    listed_from: NDArray[np.int64]  # start of each list
     listed: NDArray[np.int32]  # rows of negatives in the other part
     listed_slots: NDArray[np.uint64]  # the alias table of each list
     words: NDArray[np.uint64]  # the set D, as in `PairSet`
@@ -37,34 +37,34 @@ class BucketNodes(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """Sources with some contexts each, in the order of training."""
+    """Source positions with their contexts, in training order."""
 
     sources: NDArray[np.int32]  # rows
-    begins: NDArray[np.int64]  # where its contexts begin in `contexts`
-    counts: NDArray[np.int32]  # how many they are
-    strides: NDArray[np.int32]  # how far each is from the next
+    begins: NDArray[np.int64]  # index of the first context in `contexts`
+    counts: NDArray[np.int32]  # number of contexts
+    strides: NDArray[np.int32]  # distance between successive contexts
     contexts: NDArray[np.int32]  # rows
-    times: NDArray[np.float32]  # how many pairs each context stands for
+    times: NDArray[np.float32]  # multiplicity of each context
 
 
 class Draws(NamedTuple):
-    """The first draws for all positions of two segments, the one at hand and the next; m + SPARE for each."""
+    """The first m + SPARE draws of each position, for the current and the next segment."""
 
     proposals: NDArray[np.int32]  # rows
-    places: NDArray[np.int64]  # of the word of D that tells of the pair
-    masks: NDArray[np.uint64]  # its bits there
-    times: NDArray[np.float64]  # (K,): how many pairs each candidate of the segment stands for, if a context
+    places: NDArray[np.int64]  # index of the pair's word in D
+    masks: NDArray[np.uint64]  # the pair's bits in that word
+    times: NDArray[np.float64]  # (K,): multiplicity of each context among the segment's candidates
 
 
 @njit(cache=True, inline="always")
 def bucket_number(first: Any, second: Any, n_parts: Any) -> Any:
-    """Return which of the V (V + 1) / 2 buckets that of parts first <= second is."""
+    """Return the index, among V (V + 1) / 2, of the bucket of parts first <= second."""
     return ((first * (2 * n_parts - 1 - first)) >> 1) + second
 
 
 @njit(cache=True, inline="always")
 def _are_one(one: Any, other: Any, place: Any, n_hubs: Any) -> Any:
-    """Tell whether two addresses are of one node: a hub has the same place in all parts."""
+    """Return whether two addresses belong to one node; a hub has the same position in all parts."""
     return one == other or ((one ^ other) & place == 0 and np.int64(one & place) < n_hubs)
 
 
@@ -73,11 +73,11 @@ def count_pairs(
     walks: Any, nodes: Any, lengths: Any, window: int, address_of: Any, place_bits: int, n_parts: int,
     n_hubs: int, key: Any, addresses: Any, begins: Any,
 ) -> None:  # fmt: skip
-    """Count the pairs of some walks by bucket; write the addresses of their nodes meanwhile.
+    """Count the pairs of some walks by bucket, and write the addresses of their nodes.
 
-    Each time that a walk meets a hub, it is a copy in a random part, by `key` and the numbers `walks`. Pairs
-    are taken once, not in both directions. `begins`, as long as there are buckets and one more, receives
-    where the pairs of each begin when they are sorted by it.
+    Each visit of a walk to a hub uses the copy in a random part, drawn from `key` and the walk's number in
+    `walks`. Pairs are unordered. `begins`, one longer than the number of buckets, receives the start of each
+    bucket's pairs after sorting.
     """
     bits = np.uint32(place_bits)
     place = np.uint32((1 << place_bits) - 1)
@@ -111,9 +111,9 @@ def place_pairs(
     addresses: Any, lengths: Any, window: int, place_bits: int, n_parts: int, n_hubs: int, ends: Any,
     pairs: Any,
 ) -> None:  # fmt: skip
-    """Write the pairs of some walks sorted by bucket, and those of one bucket in the order of the walks.
+    """Write the pairs of some walks sorted by bucket, in the order of the walks within a bucket.
 
-    `ends` has, at first, where each bucket begins; afterwards where it ends.
+    `ends` holds the start of each bucket before, and its end afterwards.
     """
     bits = np.uint32(place_bits)
     place = np.uint32((1 << place_bits) - 1)
@@ -139,13 +139,13 @@ def group_pairs(
     pairs: Any, place_bits: int, second: int, most: int, most_times: int, key: Any, starts: Any, ends: Any,
     by_context: Any, positions: Any,
 ) -> int:  # fmt: skip
-    """Group the pairs of a bucket, in both directions, by source; return how many positions they make.
+    """Group the pairs of a bucket, in both directions, by source; return the number of positions.
 
-    `second` is the row of the first node of the second part (0 for one part only). Equal pairs become one,
-    up to `most_times` of them. The contexts of a source are shared out evenly among as few positions as have
-    at most `most` contexts each; equal ones go to different positions. Positions come in random order, by
-    `key`. `starts`, of n + 1 rows, and `ends`, of n, are scratch, and so is `by_context`, a place for each
-    pair and direction; `positions` has as many for contexts, and room for all positions.
+    `second` is the row of the first node of the second part, 0 if there is only one part. Up to `most_times`
+    equal pairs are merged. A source's contexts are spread evenly over the fewest positions with at most
+    `most` contexts each; equal contexts go to different positions. Positions are shuffled by `key`. `starts`
+    (n + 1 entries), `ends` (n) and `by_context` (one per pair and direction) are scratch. `positions` has
+    room for that many contexts and for all positions.
     """
     sources, begins, counts, strides, contexts, times = positions
     bits = np.uint64(place_bits)
@@ -184,7 +184,7 @@ def group_pairs(
         count = ends[row] - starts[row]
         shares = (count + most - 1) // most
         for share in range(shares):
-            # To a random place among those before, whose position moves to the end.
+            # Inside-out shuffle: insert at a random index, and move the entry there to the end.
             drawn = np.int64(((mix(stream(key, n_positions)) >> _S32) * np.uint64(n_positions + 1)) >> _S32)
             sources[n_positions] = sources[drawn]
             begins[n_positions] = begins[drawn]
@@ -202,10 +202,7 @@ def group_pairs(
 def _propose(
     positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any, row: int
 ) -> None:
-    """Make a few draws for each of positions [begin, end), at places from `row` on.
-
-    The words of D that tell which of them suit are fetched meanwhile.
-    """
+    """Make the first draws of positions [begin, end), stored from `row` on, and prefetch their words of D."""
     at_source = positions.sources
     names, first, slots = nodes.names, nodes.first, nodes.slots
     words, row_words = nodes.words, nodes.row_words
@@ -229,9 +226,9 @@ def _draw(
     positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any, row: int,
     sources: Any, contexts: Any, ends: Any, candidates: Any, times: Any, tally: Any,
 ) -> int:  # fmt: skip
-    """Write the candidates of positions [begin, end), whose first draws are at places from `row` on.
+    """Write the candidates of positions [begin, end), whose first draws are stored from `row` on.
 
-    Return how many of the positions have some.
+    Returns the number of positions with candidates.
     """
     at_source, at_begin, at_count, at_stride, all_contexts, all_times = positions
     names, first, exists, slots, list_of, listed_from, listed, listed_slots, words, row_words = nodes
@@ -297,10 +294,10 @@ def train_bucket(
     points: Any, time: int, nodes: Any, positions: Any, n_positions: int, w: Any, draws: Any,
     rate: float, last_rate: float, n_negatives: int, sigma: float, key: Any,
 ) -> None:  # fmt: skip
-    """Train the positions of a bucket, batch by batch, at a rate that falls evenly to `last_rate`.
+    """Train the positions of a bucket in batches, with a rate that decays linearly to `last_rate`.
 
-    `points`, one row for each of `nodes`, are moved in place; `w` is a `Workspace` of one owner, and
-    `draws` scratch.
+    `points`, one row per node of `nodes`, are updated in place. `w` is a `Workspace` with one owner; `draws`
+    is scratch.
     """
     segments, in_segment = w.source_points.shape[0], w.source_points.shape[1]
     per_batch = segments * in_segment

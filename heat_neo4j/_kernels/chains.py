@@ -1,4 +1,4 @@
-"""Chains of directed links between two nodes, and the choice among proposals in falling score."""
+"""Chains of directed links between two nodes, and greedy selection of proposals by descending score."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ def have_chain(
     indptr: Places, indices: Columns, back_indptr: Places, back_indices: Columns, u: Places, v: Places,
     most_links: int,
 ) -> NDArray[np.int8]:  # fmt: skip
-    """Return 1 if two or more links lead from u[i] to v[i], u[i] != v[i], 0 if none do, shape (m,).
+    """Return 1 if a path of two or more links leads from u[i] to v[i] != u[i], otherwise 0; shape (m,).
 
-    Breadth-first search from both ends, the cheaper side first. A search that would look at more than
-    `most_links` links of a pair ends undecided, with -1. The `back` arrays hold the links reversed.
+    Bidirectional breadth-first search, the cheaper side first. A search that would visit more than
+    `most_links` links ends undecided, with -1. The `back` arrays hold the reversed links.
     """
     n = indptr.shape[0] - 1
     found = np.zeros(u.shape[0], dtype=np.int8)
@@ -62,13 +62,13 @@ def _expand(
     indptr: Any, indices: Any, queue: Any, begin: int, end: int, seen: Any, seen_by_other: Any, start: int,
     goal: int, mark: int,
 ) -> Any:  # fmt: skip
-    """Append the next level to the queue; return whether the two searches have met, and the queue's end."""
+    """Append the next level to the queue; return whether the searches have met, and the queue's end."""
     stop = end
     for place in range(begin, end):
         node = queue[place]
         for k in range(indptr[node], indptr[node + 1]):
             other = indices[k]
-            if node == start and other == goal:  # the link itself is no chain
+            if node == start and other == goal:  # a direct link is no chain
                 continue
             if seen_by_other[other] == mark:
                 return True, stop
@@ -84,16 +84,16 @@ def choose(
     allowed: NDArray[np.bool_], groups: Places, room: Places, pair: Places, kind: Places,
     is_forward: NDArray[np.bool_], exclusive: NDArray[np.bool_],
 ) -> NDArray[np.int8]:  # fmt: skip
-    """Go through proposals in order; return the first obstacle of each, shape (m,): -1 if it is chosen.
+    """Select proposals greedily in order; return the first obstacle of each, shape (m,), or -1 if selected.
 
-    Obstacle g < G is a full group: proposal i belongs to groups[g, i] (none if below 0), which has room for
-    room[groups[g, i]] proposals. Obstacle G is a chosen proposal of the same pair[i] and an exclusive kind:
-    exclusive[kind, other kind, 1 if both lead the same way, else 0]. Those not `allowed` get -2.
+    Obstacle g < G is a full group: proposal i belongs to groups[g, i] (none if negative), which has capacity
+    room[groups[g, i]]. Obstacle G is a selected proposal of the same pair[i] and an exclusive kind:
+    exclusive[kind, other kind, 1 if both have the same direction, else 0]. Proposals not `allowed` get -2.
     """
     n_groups, m = groups.shape
     obstacle = np.full(m, -2, dtype=np.int8)
     room = room.copy()
-    last = np.full(pair.max() + 1 if m else 0, -1, dtype=np.int64)  # of the chosen ones of a pair
+    last = np.full(pair.max() + 1 if m else 0, -1, dtype=np.int64)  # last selected proposal of each pair
     before = np.empty(m, dtype=np.int64)
     for i in range(m):
         if not allowed[i]:

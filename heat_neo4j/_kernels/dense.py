@@ -1,7 +1,7 @@
-"""Inner products of rows of dense matrices, each added up in the order of the columns.
+"""Inner products of rows of dense matrices, summed in column order.
 
-The inner loops run over rows, so the sums are the same bits for any vector width and any number of threads,
-which those of BLAS are not.
+The inner loops run over rows, so unlike BLAS the sums are bitwise the same for any vector width and any
+number of threads.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from heat_neo4j._kernels.jit import njit
 Rows = NDArray[np.float32]
 Places = NDArray[np.int64]
 
-_PANEL = 128  # rows of the second matrix that are multiplied at a time
-_DEPTH = 128  # columns of these, a multiple of 4: a panel fits into the second cache
+_PANEL = 128  # rows of the second matrix per panel
+_DEPTH = 128  # columns per panel, a multiple of 4; a panel fits the L2 cache
 
 
 @njit(cache=True, nogil=True)
 def pair_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
-    """Return first[u[i]] . second[v[i]] for each i, shape (m,); 0 where a place is below 0."""
+    """Return first[u[i]] . second[v[i]] for each i, shape (m,); 0 if an index is negative."""
     products = np.zeros(u.shape[0], dtype=np.float32)
     for i in range(u.shape[0]):
         if u[i] < 0 or v[i] < 0:
@@ -46,7 +46,7 @@ def vector_products(first: Any, second: Any, pairs: Places) -> Any:
 
 @njit(cache=True, nogil=True)
 def all_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
-    """Return first[u[i]] . second[v[j]] for all i and j, shape (m, n); 0 where a place is below 0."""
+    """Return first[u[i]] . second[v[j]] for all i and j, shape (m, n); 0 if an index is negative."""
     products = np.zeros((u.shape[0], v.shape[0]), dtype=np.float32)
     panel = np.zeros((_DEPTH, _PANEL), dtype=np.float32)
     left = np.zeros(_DEPTH, dtype=np.float32)
@@ -71,7 +71,7 @@ def all_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
 
 @njit(cache=True, nogil=True)
 def _add_products(left: Any, panel: Any, depth: int, total: Any) -> None:
-    """Add left @ panel to the sums of a row, four columns at a time, in their order."""
+    """Add left @ panel to the sums of a row, four columns at a time, in column order."""
     for column in range(0, depth, 4):
         a, b, c, e = left[column], left[column + 1], left[column + 2], left[column + 3]
         for j in range(total.shape[0]):

@@ -1,12 +1,12 @@
-"""Elementary functions in arithmetic alone: the same bits on every processor and with every maths library.
+"""Elementary functions from basic arithmetic: bitwise the same on every processor.
 
-A maths library's functions differ in their last digit from one library, version and processor to the next;
-sums, products, quotients and square roots are rounded alike by all. Only those are used here, never fused;
-every result is within a few units in the last place. Functions take infinity and give NaN for NaN, but for
-`exp` and `log`, which inner loops call, and sine and cosine.
+The functions of maths libraries differ in their last digit between libraries, versions and processors. Sums,
+products, quotients and square roots are rounded the same everywhere (IEEE 754). Only these are used here,
+without fused operations; results are within a few units in the last place. Functions accept infinity and
+return NaN for NaN, except `exp` and `log`, which inner loops call, and sine and cosine.
 
-Loops over `exp` and `log` become vector instructions if they are simple, and their functions compiled with
-``error_model="numpy"`` (a check for division by zero is a branch).
+Simple loops over `exp` and `log` are vectorised if compiled with ``error_model="numpy"``; a check for
+division by zero would be a branch.
 """
 
 from typing import Any
@@ -16,33 +16,33 @@ import numpy as np
 from heat_neo4j._kernels.intrinsics import bits_of, float_of
 from heat_neo4j._kernels.jit import njit
 
-_LOWEST = -708.0  # exp of less is not a normal number
-_HIGHEST = 709.0  # exp of more may be infinite
+_LOWEST = -708.0  # below, exp is subnormal
+_HIGHEST = 709.0  # above, exp can overflow
 _PER_LN_2 = float.fromhex("0x1.71547652b82fep+0")
 _LN_2 = float.fromhex("0x1.62e42fefa39efp-1")
-_LN_2_HIGH = float.fromhex("0x1.62e42feep-1")  # ends in zeros: a multiple of it by an exponent is exact
+_LN_2_HIGH = float.fromhex("0x1.62e42feep-1")  # trailing zeros make its product with an exponent exact
 _LN_2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 _PER_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")
-_HALF_PI_HIGH = float.fromhex("0x1.921fb544p+0")  # ends in zeros, too
+_HALF_PI_HIGH = float.fromhex("0x1.921fb544p+0")  # trailing zeros, too
 _HALF_PI_LOW = float.fromhex("0x1.0b4611a626331p-34")
-_ROUNDED = 1.5 * 2.0**52  # added, it leaves the nearest integer in the low bits
+_ROUNDED = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits
 _INTEGER = 2.0**52
-_INTEGER_BITS = np.int64(0x4330000000000000)  # those of _INTEGER
+_INTEGER_BITS = np.int64(0x4330000000000000)  # the bits of _INTEGER
 _SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
 _S52 = np.uint64(52)
-_HIGH_BITS = np.int64(-2048)  # all but the last 11: an exponent times so short a number is exact
+_HIGH_BITS = np.int64(-2048)  # mask of all but the last 11 bits; the product with an exponent is exact
 _SCALED = 1000.0
 _SCALE = 2.0**1000
 _HALF_EXP_HIGHEST = float.fromhex("0x1.d422d2be5dc9bp+1021")  # e^_HIGHEST / 2
-_INFINITE = 800.0  # from here on at the latest exp is
-_NO_SQUARE = 2.0**60  # from here on 1 + x^2 is x^2
+_INFINITE = 800.0  # exp is infinite from here on
+_NO_SQUARE = 2.0**60  # 1 + x^2 rounds to x^2 from here on
 
 
 @njit(cache=True, inline="always", error_model="numpy")
 def exp(x: Any) -> Any:
-    """Return e^x for x <= 709; e^-708 for less than that.
+    """Return e^x for x <= 709; arguments below -708 are clipped.
 
-    e^x = 2^n e^r, abs(r) <= ln(2) / 2: the first term of the series left out is below 1e-17.
+    e^x = 2^n e^r with abs(r) <= ln(2) / 2; the first omitted term of the series is below 1e-17.
     """
     x = max(x, _LOWEST)
     shifted = x * _PER_LN_2 + _ROUNDED
@@ -66,9 +66,9 @@ def exp(x: Any) -> Any:
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _exponent_and_log(y: Any) -> Any:
-    """Return n and ln(m), as a sum of two, of y = 2^n m >= 1, with m in [sqrt(1/2), sqrt(2)).
+    """Decompose y = 2^n m >= 1 with m in [sqrt(1/2), sqrt(2)); return n, and ln(m) as a sum of two numbers.
 
-    ln(m) = 2 artanh((m - 1) / (m + 1)): the first term of the series left out is below 1e-17.
+    ln(m) = 2 artanh((m - 1) / (m + 1)); the first omitted term of the series is below 1e-17.
     """
     bits = bits_of(y)
     n = np.int64(np.uint64(bits - _SQRT_HALF_BITS) >> _S52)
@@ -105,7 +105,7 @@ def log1p(x: float) -> float:
 
 @njit(cache=True, error_model="numpy")
 def arccosh1p(z: float) -> float:
-    """Return arcosh(1 + z) for z >= 0; infinity from 1e154 on."""
+    """Return arcosh(1 + z) for z >= 0; infinite from 1e154 on."""
     return log1p(z + np.sqrt(z * (z + 2.0)))
 
 
@@ -119,7 +119,7 @@ def arcsinh(x: float) -> float:
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _half_exp(x: Any) -> Any:
-    """Return e^x / 2 for x >= 0; infinity where that is too large."""
+    """Return e^x / 2 for x >= 0; infinity on overflow."""
     return 0.5 * exp(x) if x <= _HIGHEST else _HALF_EXP_HIGHEST * exp(min(x, _INFINITE) - _HIGHEST)
 
 
@@ -132,7 +132,7 @@ def cosh(x: float) -> float:
 
 @njit(cache=True, error_model="numpy")
 def sinh(x: float) -> float:
-    """Return sinh(x); up to 1 by its series, of which the first term left out is below 1e-17."""
+    """Return sinh(x); for abs(x) <= 1 by its series, with the first omitted term below 1e-17."""
     size = abs(x)
     if size > 1.0:
         half = _half_exp(size)
@@ -151,7 +151,7 @@ def sinh(x: float) -> float:
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _sine(x: Any, quarters: Any) -> Any:
-    """Return sin(x + quarters pi/2), by the series of sine or cosine up to pi/4."""
+    """Return sin(x + quarters pi/2), by the series of sine or cosine on [-pi/4, pi/4]."""
     n = (x * _PER_HALF_PI + _ROUNDED) - _ROUNDED
     r = (x - n * _HALF_PI_HIGH) - n * _HALF_PI_LOW
     z = r * r
@@ -177,27 +177,27 @@ def _sine(x: Any, quarters: Any) -> Any:
 
 @njit(cache=True, error_model="numpy")
 def sin(x: float) -> float:
-    """Return sin(x) to 2^-53 for finite x up to some full circles."""
+    """Return sin(x) to 2^-53 for finite x up to a few full circles."""
     return _sine(x, 0)
 
 
 @njit(cache=True, error_model="numpy")
 def cos(x: float) -> float:
-    """Return cos(x) to 2^-53 for finite x up to some full circles."""
+    """Return cos(x) to 2^-53 for finite x up to a few full circles."""
     return _sine(x, 1)
 
 
 @njit(cache=True, inline="always")
 def _two_to(n: Any) -> Any:
-    """Return 2^n of an integer from -1022 to 1023."""
+    """Return 2^n for an integer n from -1022 to 1023."""
     return float_of((n + 1023) << 52)
 
 
 @njit(cache=True, error_model="numpy")
 def power(x: float, exponent: float) -> float:
-    """Return x^exponent for x >= 0 and exponents from -1 to 1; exact for 0 and 1, a root for 1/2.
+    """Return x^exponent for x >= 0 and exponents from -1 to 1; exact for 0 and 1, a square root for 1/2.
 
-    x = 2^n m: the product of n and the exponent is made of two, so that no digit is lost for large n.
+    With x = 2^n m, the product of n and the exponent is split in two, to keep full precision for large n.
     """
     size = abs(exponent)
     if size == 0.5:

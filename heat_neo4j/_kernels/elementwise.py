@@ -1,6 +1,7 @@
-"""Elementary functions of arrays, for where NumPy's would be used: the same bits on every host.
+"""Elementary functions of arrays, like NumPy's, but bitwise the same on every host.
 
-They take what `elementary` takes, of any shape, and return a new float64 array, or a number of a number.
+They accept the domains of `elementary` in any shape, and return a new float64 array, or a scalar for a
+scalar.
 """
 
 from collections.abc import Callable
@@ -80,7 +81,7 @@ def arcsinh(x: ArrayLike) -> Any:
 
 
 def cos(x: ArrayLike) -> Any:
-    """Return cos(x) for finite x up to some full circles."""
+    """Return cos(x) for finite x up to a few full circles."""
     return _of(_cos, x)
 
 
@@ -100,7 +101,7 @@ def power(x: ArrayLike, exponent: float) -> Any:
 
 
 def sin(x: ArrayLike) -> Any:
-    """Return sin(x) for finite x up to some full circles."""
+    """Return sin(x) for finite x up to a few full circles."""
     return _of(_sin, x)
 
 
@@ -111,9 +112,9 @@ def sinh(x: ArrayLike) -> Any:
 
 @njit(cache=True, nogil=True)
 def interpolated(x: Array, knots: Array, heights: Array) -> Array:
-    """Return the function that is linear between rising knots, and constant outside, at x; shape (m,).
+    """Interpolate linearly between strictly increasing knots, constant outside; shape (m,).
 
-    As NumPy's interp, in a third of its time.
+    Same as NumPy's interp, in a third of its time.
     """
     values, last = np.empty(x.shape[0]), knots.shape[0] - 1
     slopes = np.zeros(knots.shape[0])

@@ -1,7 +1,7 @@
-"""Typed paths of two steps between pairs of nodes: counted, and added up by weights of their kinds.
+"""Count typed two-step paths between nodes, and sum weights by the kinds of their steps.
 
-Steps are rows of nodes: neighbours in rising order, each with the kind of the step to it, several times if
-several kinds lead there. Of a kind k, ``turned[k]`` is that of the step back.
+Each node has a row of steps: neighbours in ascending order with the kind of the step, repeated if several
+kinds lead there. ``turned[k]`` is the kind of the reverse of a step of kind k.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def count_paths(
     indptr: Places, neighbours: Columns, kinds: Columns, n_kinds: int, is_hub: Mask, sources: Places,
     own_indptr: Places, own_targets: Columns, is_target: Mask, most: int,
 ) -> tuple[Values, Values, int]:  # fmt: skip
-    """Count paths from `sources` to targets, through no hub, by the kinds of both steps.
+    """Count paths from `sources` to targets, not through hubs, by the kinds of both steps.
 
-    Return them and those that end at an own target of their source, both of shape (n_kinds, n_kinds), and
-    how many sources were looked at: after `most` paths the rest are left out. Own targets are rows of a CSR
-    array.
+    Returns the counts of all paths and of those that end at one of the source's own targets (rows of a CSR
+    array), each of shape (n_kinds, n_kinds), and the number of sources visited; counting stops after `most`
+    paths.
     """
     paths, closed = np.zeros((n_kinds, n_kinds)), np.zeros((n_kinds, n_kinds))
     is_own = np.zeros(indptr.shape[0] - 1, np.bool_)
@@ -59,7 +59,7 @@ def path_pairs(
     indptr: Places, neighbours: Columns, kinds: Columns, turned: Columns, is_hub: Mask, weights: Values,
     u: Places, v: Places,
 ) -> Values:  # fmt: skip
-    """Return the sum of the weights of paths u[i] -> w -> v[i] over w, no hub, for each i; shape (m,)."""
+    """Return the total weight of paths u[i] -> w -> v[i] over non-hubs w, for each i; shape (m,)."""
     sums = np.empty(u.shape[0])
     for i in range(u.shape[0]):
         a, a_end = indptr[u[i]], indptr[u[i] + 1]
@@ -90,7 +90,7 @@ def path_pairs(
 def path_rows(
     indptr: Places, neighbours: Columns, kinds: Columns, is_hub: Mask, weights: Values, sources: Places,
 ) -> Values:  # fmt: skip
-    """Return the sums of the weights of paths from each of `sources` to every node, shape (m, N)."""
+    """Return the total weight of paths from each of `sources` to every node, shape (m, N)."""
     sums = np.zeros((sources.shape[0], indptr.shape[0] - 1))
     for row in range(sources.shape[0]):
         for a in range(indptr[sources[row]], indptr[sources[row] + 1]):

@@ -1,4 +1,4 @@
-"""What LLVM and POSIX have and Python has not: bits of a number, atomic access to an array, sleeping."""
+"""Intrinsics from LLVM and POSIX: bit casts, atomic array access, prefetches, and thread synchronisation."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 _LINE = 64  # bytes of a cache line
 
-# Numba calls what follows while it compiles: arguments are types, then values of LLVM.
+# Numba calls the functions below at compile time, first with types, then with LLVM values.
 
 
 def _same_bits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -24,7 +24,7 @@ def bits_of(_typing: Any, x: Any) -> Any:
 
 @intrinsic
 def float_of(_typing: Any, bits: Any) -> Any:
-    """Return the float that 64 bits stand for."""
+    """Return the float with the given 64 bits."""
     return types.float64(types.int64), _same_bits
 
 
@@ -37,7 +37,7 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @intrinsic
 def atomic_add(_typing: Any, array: Any, index: Any, value: Any) -> Any:
-    """Add to array[index], an int64 array, and return what was there before; nothing moves across it."""
+    """Add to array[index] of an int64 array, and return the previous value; sequentially consistent."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
@@ -48,7 +48,7 @@ def atomic_add(_typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def atomic_or(_typing: Any, array: Any, index: Any, bits: Any) -> Any:
-    """Set bits of array[index], a uint64 array; in every order of threads the same bits are set."""
+    """Set bits of array[index] of a uint64 array; relaxed order, as the result does not depend on it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
@@ -60,7 +60,7 @@ def atomic_or(_typing: Any, array: Any, index: Any, bits: Any) -> Any:
 
 @intrinsic
 def atomic_load(_typing: Any, array: Any, index: Any) -> Any:
-    """Return array[index], an int64 array, as other threads have left it; nothing moves across it."""
+    """Return array[index] of an int64 array; sequentially consistent."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
@@ -71,7 +71,7 @@ def atomic_load(_typing: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def compare_and_swap(_typing: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
-    """Set array[index], an int64 array, if it is as expected; return what was there before."""
+    """Set array[index] of an int64 array if it equals `expected`; return the previous value."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
@@ -82,7 +82,7 @@ def compare_and_swap(_typing: Any, array: Any, index: Any, expected: Any, value:
 
 
 def _fetch(*, to_write: bool) -> Any:
-    """Return what generates the fetch of a cache line of an array, or of two of a row of a matrix."""
+    """Return a code generator that prefetches one cache line of an array, or two of a matrix row."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type = signature.args[0]
@@ -107,18 +107,18 @@ def _fetch(*, to_write: bool) -> Any:
 
 @intrinsic
 def prefetch(_typing: Any, array: Any, index: Any) -> Any:
-    """Fetch array[index] into the caches, without waiting for it; of a matrix, its row."""
+    """Prefetch array[index] into the caches, or the row of a matrix."""
     return types.void(array, types.intp), _fetch(to_write=False)
 
 
 @intrinsic
 def prefetch_to_write(_typing: Any, array: Any, index: Any) -> Any:
-    """Fetch what is about to be written, and take it from the caches of other processors."""
+    """Prefetch for writing: also invalidates the copies in other processors' caches."""
     return types.void(array, types.intp), _fetch(to_write=True)
 
 
 def _posix(name: str, n_places: int) -> Any:
-    """Return a function of POSIX threads that is given the addresses of places in an int64 array."""
+    """Return an intrinsic for a POSIX threads function that takes addresses of int64 array elements."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
@@ -151,7 +151,7 @@ pthread_cond_wait = _posix("pthread_cond_wait", 2)
 
 @intrinsic
 def sched_yield(_typing: Any) -> Any:
-    """Let another thread have the processor, if one wants it."""
+    """Yield the processor to another runnable thread."""
 
     def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
         function = cgutils.get_or_insert_function(

@@ -1,4 +1,4 @@
-"""Numba's `njit`, for which a cache that is missing, unwritable or broken costs a compilation, not a run."""
+"""Numba's `njit` with a fault-tolerant cache: a missing or broken cache costs a compilation, not a run."""
 
 import logging
 import os
@@ -13,34 +13,34 @@ import numba
 from numba.core import config
 from numba.core.caching import FunctionCache, NullCache
 
-_TEMPORARY = "heat-neo4j-"  # how the names of temporary folders begin
+_TEMPORARY = "heat-neo4j-"  # prefix of temporary folders
 _log = logging.getLogger(__name__)
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # Numba has no types
-    """A function's cache of which whatever cannot be read is written anew."""
+    """A function's cache that rewrites entries it cannot read."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code, None if there is none or it is broken."""
+        """Return the compiled code; None if it is missing or broken."""
         with suppress(Exception):  # a truncated pickle may raise anything
             return super().load_overload(sig, target_context)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, if that can be done."""
+        """Save compiled code if possible."""
         try:
             super().save_overload(sig, data)
-        except Exception:  # a broken index is read before it is written
+        except Exception:  # a broken index fails here, as it is read before it is written
             with suppress(Exception):
                 self.flush()
                 super().save_overload(sig, data)
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function as ``numba.njit`` does, with its other options.
+    """Compile a function as ``numba.njit`` does, with the same options.
 
-    With `cache`, compiled code is where Numba has it (``NUMBA_CACHE_DIR``, beside the module, or the user's
-    cache), or else, where nothing of that can be written to, in a temporary folder of the user's.
+    With `cache`, compiled code is stored in Numba's cache (``NUMBA_CACHE_DIR``, next to the module, or the
+    user's cache), or, if none is writable, in a temporary folder of the user.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -58,7 +58,7 @@ def compile_for(kernel: Any, *arguments: Any) -> None:
 
 
 def cache_folder(kernel: Any) -> tuple[Path | None, bool]:
-    """Return the folder that keeps a kernel's compiled code, or None; and whether that will last."""
+    """Return the folder of a kernel's compiled code, or None, and whether it is permanent."""
     if kernel.stats.cache_path is None:
         return None, False
     folder = Path(kernel.stats.cache_path)
@@ -72,16 +72,16 @@ def _cache_of(function: Callable[..., Any]) -> Any:
         pass
     folder = _temporary_folder()
     if folder is not None:
-        config.CACHE_DIR = folder  # other packages' functions meet the same
+        config.CACHE_DIR = folder  # other packages' functions have the same problem
         with suppress(RuntimeError):
             cache = _Cache(function)
-            _log.warning("no cache folder can be written to, compiled code is kept in %s", folder)
+            _log.warning("no cache folder is writable; compiled code is stored in %s", folder)
             return cache
     return NullCache()
 
 
 def _temporary_folder() -> str | None:
-    """Return a folder that nobody else can write to, as code in it is run; None if there can be none."""
+    """Return a folder that only the user can write to, as its code is executed; None if that fails."""
     try:
         folder = Path(tempfile.gettempdir()) / f"{_TEMPORARY}{os.geteuid()}"
         with suppress(FileExistsError):

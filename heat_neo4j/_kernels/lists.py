@@ -1,7 +1,7 @@
-"""Short lists: the columns in which rows of a product of sparse matrices are largest, and lists put together.
+"""Short lists: top-k columns of the rows of a sparse matrix product, and rank fusion of lists.
 
-A row is added up in a dense scratch row, so that no product of whole matrices is held. A row's result depends
-on nothing but the row.
+Each row is accumulated in a dense scratch row, so the full product is never in memory. Results of a row do
+not depend on other rows.
 """
 
 from typing import Any
@@ -24,12 +24,12 @@ def best_products(
     right_indices: Columns, right_values: Values, suits: NDArray[np.bool_], own: Places,
     closed_indptr: Places, closed_indices: Columns, most: int, k: int,
 ) -> tuple[Columns, Values]:  # fmt: skip
-    """Return the columns in which rows of left @ right are largest, largest first, and their values, (m, k).
+    """Return the top k columns of rows of left @ right, in descending order, and their values, (m, k).
 
-    Ties go to the lower column; `NOBODY` fills up. Columns that do not suit are left out, and for row i also
-    `own[i]` and the columns of that row of the closed matrix. The entries of a row of `left` are taken by
-    falling size as long as their rows of `right` have at most `most` entries together; a row that is too long
-    is skipped. So words of many nodes, and hubs, cost no more than others.
+    Ties go to the lower column; missing entries are `NOBODY`. Columns with `suits` False are excluded, and so
+    are, for row i, `own[i]` and the columns in that row of the closed matrix. Entries of a row of `left` are
+    visited by descending magnitude, as long as their rows of `right` have at most `most` entries in total;
+    rows that are too long are skipped. So common words and hubs cost no more than others.
     """
     m, n = rows.shape[0], suits.shape[0]
     found, values = np.full((m, k), NOBODY, dtype=np.int32), np.zeros((m, k))
@@ -61,10 +61,11 @@ def best_products(
 
 @njit(cache=True, nogil=True)
 def fused(lists: Any, suits: NDArray[np.bool_], rank: float, k: int) -> Columns:
-    """Return the k that stand highest in several lists of each row, shape (L, m, w), highest first; (m, k).
+    """Merge several ranked lists per row, shape (L, m, w), into the top k by reciprocal rank fusion, (m, k).
 
-    Each list adds 1 / (`rank` + place) for what it has; entries that do not suit are left out. Ties and gaps
-    as in `best_products`. G. Cormack, C. Clarke and S. Buettcher, "Reciprocal rank fusion", SIGIR (2009).
+    The score of an entry is the sum of 1 / (`rank` + position) over its lists. Entries with `suits` False are
+    excluded. Ties and padding as in `best_products`. G. Cormack, C. Clarke and S. Buettcher, "Reciprocal rank
+    fusion", SIGIR (2009).
     """
     n_lists, m, width = lists.shape
     n = suits.shape[0]
@@ -88,7 +89,7 @@ def fused(lists: Any, suits: NDArray[np.bool_], rank: float, k: int) -> Columns:
 
 @njit(cache=True, nogil=True)
 def best_of_rows(row: Places, scores: Values, most: int) -> NDArray[np.bool_]:
-    """Return which entries are among the `most` best of their row, ties by place; rows rise."""
+    """Return a mask of the `most` best entries of each row; ties go to the first. `row` is sorted."""
     is_best, begin = np.zeros(row.shape[0], np.bool_), 0
     best = np.empty(min(most, row.shape[0]), np.int64)
     while begin < row.shape[0]:

@@ -1,9 +1,9 @@
-"""Which pairs the walks contain (D), and negatives drawn from outside it.
+"""The set D of pairs in the walks, and sampling of negatives outside D.
 
-D is a set of bits. While N^2 bits fit the budget each pair has a bit of its own and the set is exact;
-beyond, it is a Bloom filter whose bits for one pair lie in one 64-bit word (Putze, Sanders, Singler:
-"Cache-, hash- and space-efficient Bloom filters", JEA 2009), which may call a pair present that is not.
-Either way a pair is (word, mask): present if all bits of the mask are set.
+D is a bit set. If N^2 bits fit the budget, each pair has its own bit and the set is exact. Otherwise D is a
+Bloom filter with all bits of a pair in one 64-bit word (Putze, Sanders, Singler: "Cache-, hash- and
+space-efficient Bloom filters", JEA 2009), which has false positives. In both cases a pair is a (word, mask),
+and is present if all bits of the mask are set.
 """
 
 from typing import Any, NamedTuple
@@ -16,12 +16,12 @@ from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, step, stream
 from heat_neo4j._kernels.worksharing import next_index
 
-RING = 128  # draws that are kept ahead of their use; a power of 2
-_PROPOSED = 32  # draws that are made at a time
-_WALK_AHEAD = 4  # nodes of a walk by which memory is fetched ahead of its use
-_BLOOM_BITS = 4  # of each pair
-# Draws in a row that may fail before one from inside D is taken. Nodes of which this is to be expected have
-# lists; only a Bloom filter that is nearly full makes it happen.
+RING = 128  # capacity of the buffer of draws; a power of 2
+_PROPOSED = 32  # draws made at a time
+_WALK_AHEAD = 4  # prefetch distance, in nodes of a walk
+_BLOOM_BITS = 4  # bits per pair
+# Consecutive rejected draws before one from D is accepted. Nodes with low acceptance rates use lists, so this
+# happens only with a nearly full Bloom filter.
 MAX_DRAWS = 200
 _S6 = np.uint64(6)
 _S32 = np.uint64(32)
@@ -42,17 +42,17 @@ class Negatives(NamedTuple):
     """The noise distribution over nodes, and D, which it must avoid."""
 
     slots: NDArray[np.uint64]  # (N,): alias table over all nodes, by occurrences ** exponent
-    exists: NDArray[np.bool_]  # (N,): whether the node has any negative at all
-    listed_from: NDArray[np.int64]  # (N + 1,): where a node's list begins; empty where few draws are repeated
-    listed: NDArray[np.int32]  # the listed negatives, all or a sample of them
-    listed_slots: NDArray[np.uint64]  # an alias table over each list
-    words: NDArray[np.uint64]  # as in `PairSet`; parallel kernels take flat tuples only
+    exists: NDArray[np.bool_]  # (N,): whether the node has any negative
+    listed_from: NDArray[np.int64]  # (N + 1,): start of each node's list; empty if rejection is efficient
+    listed: NDArray[np.int32]  # the listed negatives: all, or a sample
+    listed_slots: NDArray[np.uint64]  # the alias table of each list
+    words: NDArray[np.uint64]  # as in `PairSet`; parallel kernels accept only flat tuples
     row_words: int
 
 
 @njit(cache=True, inline="always")
 def locate(row_words: int, n_words: int, source: int, context: int) -> tuple[Any, Any]:
-    """Return the word that tells of a pair, and the mask of its bits there."""
+    """Return the index of a pair's word, and the mask of its bits."""
     if row_words > 0:
         bit = np.uint64(context)
         return source * row_words + np.int64(bit >> _S6), _ONE << (bit & _LOW_6)
@@ -70,14 +70,14 @@ def locate(row_words: int, n_words: int, source: int, context: int) -> tuple[Any
 
 @njit(cache=True, inline="always")
 def has_pair(words: Any, row_words: Any, source: Any, context: Any) -> Any:
-    """Tell whether a pair is in D, as `contains` does without looking into the tuple, which costs time."""
+    """Return whether a pair is in D; like `contains`, but without the cost of unpacking the tuple."""
     word, mask = locate(row_words, words.shape[0], source, context)
     return (words[word] & mask) == mask
 
 
 @njit(cache=True, inline="always")
 def contains(pairs: Any, source: int, context: int) -> Any:
-    """Tell whether (source, context) is in D (or, in a Bloom filter, looks so)."""
+    """Return whether (source, context) is in D; a Bloom filter has false positives."""
     return has_pair(pairs.words, pairs.row_words, source, context)
 
 
@@ -90,7 +90,7 @@ def _record(words: Any, row_words: Any, source: Any, context: Any) -> None:
 
 @njit(cache=True)
 def _record_walk(nodes: Any, length: int, window: int, words: Any, row_words: int) -> int:
-    """Add the pairs of a walk to D; return how many there are, with multiplicity, both directions."""
+    """Add the pairs of a walk to D; return their number, with multiplicity, in both directions."""
     total = 0
     for a in range(length):
         u = nodes[a]
@@ -104,7 +104,7 @@ def _record_walk(nodes: Any, length: int, window: int, words: Any, row_words: in
                 continue
             total += 2
             _record(words, row_words, u, v)
-            if row_words > 0:  # a Bloom filter does not tell directions apart
+            if row_words > 0:  # a Bloom filter is symmetric
                 _record(words, row_words, v, u)
     return total
 
@@ -114,10 +114,10 @@ def record_walks(
     nodes: Any, lengths: Any, window: int, words: Any, row_words: int, occurrences: Any, total: Any,
     shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """Add walks to D and to `occurrences`, and to total[0] how many pairs they hold. Run by a team.
+    """Add walks to D and to `occurrences`, and their number of pairs to total[0]. Run by a team.
 
-    Pairs count with multiplicity, both directions. Setting bits and adding integers give the same result in
-    every order.
+    Pairs count with multiplicity, in both directions. Setting bits and adding integers commute, so the result
+    does not depend on the threads.
     """
     n_pairs = 0
     i = next_index(shared)
@@ -133,9 +133,9 @@ def record_walks(
 def open_weights(
     pairs: Any, weights: Any, nodes: Any, counts: Any, totals: Any, shared: Any, thread: int, n_threads: int
 ) -> None:
-    """Count, for some nodes, the nodes of positive weight outside their contexts, and add up their weight.
+    """Count each node's negatives of positive weight, and sum their weights. Run by a team.
 
-    Run by a team; `counts` and `totals`, arrays as long as `nodes`, receive them.
+    `counts` and `totals`, arrays as long as `nodes`, receive the results.
     """
     n = weights.shape[0]
     i = next_index(shared)
@@ -156,7 +156,7 @@ def open_weights(
 def _list_row(
     pairs: Any, weights: Any, u: int, count: int, key: np.uint64, listed: Any, listed_slots: Any
 ) -> None:
-    """Fill the list of a node that has `count` negatives: with all of them, or with as many draws as fit."""
+    """Fill the list of a node with its `count` negatives, or with a weighted sample if they do not fit."""
     negatives = np.empty(count, dtype=np.int32)
     size = 0
     for v in range(weights.shape[0]):
@@ -174,7 +174,7 @@ def _list_row(
     for i in range(room):
         state = step(state)
         listed[i] = negatives[draw_slot(slots, 0, count, state)]
-        listed_slots[i] = (_LOW_32 << _S32) | np.uint64(i)  # each is as likely: the draw had the weights
+        listed_slots[i] = (_LOW_32 << _S32) | np.uint64(i)  # uniform, as the sample is weighted already
 
 
 @njit(cache=True, nogil=True)
@@ -182,10 +182,10 @@ def list_negatives(
     pairs: Any, weights: Any, nodes: Any, counts: Any, key: np.uint64, listed_from: Any, listed: Any,
     listed_slots: Any, shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """Fill the lists of some `nodes`, of which each has `counts` negatives. Run by a team.
+    """Fill the lists of `nodes`, which have `counts` negatives each. Run by a team.
 
-    `key` is of the random streams of lists that have no room for all. `listed_from` says where each list is
-    in `listed` and `listed_slots`, which are filled.
+    `key` seeds the random streams of lists that only hold a sample. `listed_from` gives the start of each
+    list in `listed` and `listed_slots`, which are filled.
     """
     i = next_index(shared)
     while i < nodes.shape[0]:
@@ -197,9 +197,9 @@ def list_negatives(
 
 @njit(cache=True, inline="always")
 def _propose(slots: Any, state: Any, proposed: Any, proposals: Any) -> Any:
-    """Draw the next proposals of a stream into the ring; return how many the stream has given by now.
+    """Draw the next proposals of a stream into the ring; return the total number drawn so far.
 
-    Many at a time, and before they are needed: they wait for memory together, not one after the other.
+    Drawing many in advance overlaps their memory accesses.
     """
     for i in range(proposed, proposed + _PROPOSED):
         proposals[i & (RING - 1)] = draw_slot(slots, 0, slots.shape[0], advance(state, i + 1))
@@ -211,11 +211,12 @@ def draw_negatives(
     slots: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
     source: Any, state: Any, drawn: Any, proposed: Any, proposals: Any, out: Any, first: Any, count: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Put `count` draws from Gamma(source), which must not be empty, into `out` from place `first` on.
+    """Write `count` draws from Gamma(source), which must not be empty, to `out` from index `first` on.
 
-    Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much as a
-    draw. Of the stream `state`, `drawn` numbers are used up, and `proposed`, both 0 at first, are or were in
-    the ring `proposals` of this stream alone. Return `drawn` and `proposed` for the next call.
+    Takes the arrays of `Negatives` separately, because unpacking the tuple in a hot loop costs as much as a
+    draw. `drawn` numbers of the stream `state` have been used, and `proposed` written to the ring
+    `proposals`, which belongs to this stream; both start at 0. Returns `drawn` and `proposed` for the next
+    call.
     """
     begin = listed_from[source]
     size = listed_from[source + 1] - begin
@@ -234,9 +235,9 @@ def draw_negatives(
             out[used] = listed[begin + draw_slot(listed_slots, begin, size, advance(state, drawn))]
             used += 1
             continue
-        while proposed <= drawn:  # some of those before were not drawn, but taken from a list
+        while proposed <= drawn:  # earlier numbers may have gone to a list instead
             proposed = _propose(slots, state, proposed, proposals)
-        # Kept or not without a branch: which of the two is chance, so half of the guesses would be wrong.
+        # Branch-free: acceptance is random, so a branch would be mispredicted half of the time.
         v = proposals[drawn & (RING - 1)]
         drawn += 1
         new = np.int64(not has_pair(words, row_words, source, v)) | np.int64(failed == MAX_DRAWS)

@@ -1,8 +1,8 @@
-"""Counter-based random numbers: a stream per (key, index), never per thread.
+"""Counter-based random numbers: one stream per (key, index), independent of threads.
 
 SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014): the state
-walks by a constant and each output is a bijective mix of it, so a stream is a pure function of its key
-and index and costs no memory.
+advances by a constant and each output is a bijective mix of the state. So a stream is a pure function of its
+key and index and needs no memory.
 """
 
 from typing import Any
@@ -46,13 +46,13 @@ def step(state: np.uint64) -> np.uint64:
 
 @njit(cache=True, inline="always")
 def advance(state: np.uint64, steps: int) -> np.uint64:
-    """Return the state that many steps on."""
+    """Return the state after `steps` more steps."""
     return state + np.uint64(steps) * _GOLDEN
 
 
 @njit(cache=True, inline="always")
 def unit(state: np.uint64) -> float:
-    """Return the uniform number in [0, 1) that belongs to `state`."""
+    """Return the uniform number in [0, 1) of `state`."""
     return np.float64(mix(state) >> _S11) * _TO_UNIT
 
 
@@ -71,13 +71,13 @@ def first_above(cumulative: Any, first: int, last: int, target: float) -> Any:
 
 @njit(cache=True, inline="always")
 def draw_cumulative(cumulative: Any, first: int, last: int, state: np.uint64) -> Any:
-    """Return a random k in [first, last), by weights that are cumulative there."""
+    """Return a random k in [first, last), given cumulative weights."""
     return first_above(cumulative, first, last, unit(state) * cumulative[last - 1])
 
 
 @njit(cache=True, inline="always")
 def slot_position(size: int, state: np.uint64) -> Any:
-    """Return which slot of an alias table `draw_slot` looks at."""
+    """Return the slot of an alias table that `draw_slot` reads."""
     return np.int64(((mix(state) >> _S32) * np.uint64(size)) >> _S32)
 
 
@@ -85,20 +85,20 @@ def slot_position(size: int, state: np.uint64) -> Any:
 def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
     """Return a random position in [0, size), size < 2**32, by the alias table in slots[first : first + size].
 
-    A slot packs its threshold, a multiple of 2**-32 (high half), and the position to take instead (low half):
-    one random number and one look at memory make a draw (Walker 1977).
+    A slot packs its threshold, a multiple of 2**-32 (high half), and its alias (low half), so a draw takes
+    one random number and one memory access (Walker 1977).
     """
     bits = mix(state)
     position = ((bits >> _S32) * np.uint64(size)) >> _S32
     slot = slots[first + np.int64(position)]
     alias = slot & _LOW_32
     keep = np.uint64((bits & _LOW_32) < (slot >> _S32))
-    return np.int64(alias ^ ((alias ^ position) * keep))  # without a branch that would be mispredicted
+    return np.int64(alias ^ ((alias ^ position) * keep))  # branch-free, as a branch would be mispredicted
 
 
 @njit(cache=True)
 def alias_slots(weights: Any) -> Any:
-    """Return the alias table, for `draw_slot`, that draws i with probability weights[i] / sum (Vose 1991)."""
+    """Return the alias table for `draw_slot` with probabilities weights[i] / sum (Vose 1991)."""
     n = weights.shape[0]
     if n == 0:
         return np.empty(0, dtype=np.uint64)
@@ -135,7 +135,7 @@ def alias_slots(weights: Any) -> Any:
 
 @njit(cache=True)
 def slot_weights(slots: Any) -> Any:
-    """Return the probabilities, times n, by which an alias table draws, to some 2**-32."""
+    """Return the probabilities of an alias table, times n, to about 2**-32."""
     weights = np.zeros(slots.shape[0])
     for i in range(slots.shape[0]):
         kept = np.float64(slots[i] >> _S32) / _UNITS

@@ -1,14 +1,14 @@
-"""Sampling v with probability proportional to max(cos(z_u, z_v), 0), v != u, z standard-scaled.
+"""Sample v with probability proportional to max(cos(z_u, z_v), 0), v != u, for standardised rows z.
 
-Scaled values are stored as what differs from a background that is the same for all nodes: z = b + d, and d is
-sparse. With base_v = b . d_v + b . b / 2 a dot product of scaled rows is a sparse one and two scalars::
+Standardised values are stored as sparse differences d from a background b common to all nodes: z = b + d.
+With base_v = b . d_v + b . b / 2, the dot product of two rows is a sparse one plus two scalars::
 
     z_u . z_v = d_u . d_v + base_u + base_v
 
-Its positive part is at most the sum of the positive terms of d_u . d_v and of max(base_u + base_v, 0). This
-envelope is sampled without looking at all nodes: each column's owners are known, and the nodes with a base
-above -base_u come first in the order of bases. A proposal is then accepted by the ratio of the two. Nodes to
-which hardly a proposal suits are found beforehand, and draw from a list of the nodes that do.
+Its positive part is at most the sum of the positive terms of d_u . d_v plus max(base_u + base_v, 0). This
+envelope can be sampled without scanning all nodes: by the owners of each column, and by the nodes with a base
+above -base_u, which are a prefix in the order of bases. A proposal is accepted with the ratio of the two.
+Nodes with a low acceptance rate are identified in advance, and sample from a list of similar nodes.
 """
 
 from typing import Any, NamedTuple
@@ -32,18 +32,18 @@ from heat_neo4j._kernels.random import (
 from heat_neo4j._kernels.worksharing import next_index
 
 NO_SIMILAR = -1
-# Columns of `Similarity.scalars`: 1 / |z|, or 0 for a row of zeros; the base; and the envelope's weight
-# outside of the node's columns, the sum of max(base_u + base_v, 0) / |z_v| over all v.
+# Columns of `Similarity.scalars`: 1 / |z|, or 0 for a row of zeros; the base; and the part of the envelope's
+# weight that comes from bases, the sum of max(base_u + base_v, 0) / |z_v| over all v.
 INVERSE_NORM, BASE, APART = range(3)
 _SCALARS = 3
-_ROUNDING = 1e-12  # a sum below this share of its terms is rounding
-_PROBES = 64  # if none of so many proposals suits, a node gets a list: else it needs about as many at most
+_ROUNDING = 1e-12  # a sum below this share of its terms is a rounding error
+_PROBES = 64  # a node gets a list if this many proposals are all rejected
 _PROBE_KEY = np.uint64(0x243F6A8885A308D3)
-_SHORTER = 8  # a row so many times shorter than another is looked up in it, entry by entry
+_SHORTER = 8  # length ratio of two rows from which binary search replaces merging
 
 
 class Similarity(NamedTuple):
-    """All that sampling needs; which arrays are filled depends on the way of sampling."""
+    """The tables for sampling; which arrays are filled depends on the sampler."""
 
     use_table: bool  # sample from `table`
     table: NDArray[np.float32]  # (N, N) or (0, 0): cumulative similarities of each row, unnormalised
@@ -51,23 +51,23 @@ class Similarity(NamedTuple):
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
     scalars: NDArray[np.float64]  # (N, 3) or (0, 3): `INVERSE_NORM`, `BASE` and `APART` of each node
-    owned_cumulative: NDArray[np.float64]  # (nnz,): envelope weight of a node's columns, cumulative
+    owned_cumulative: NDArray[np.float64]  # (nnz,): cumulative envelope weights of a node's columns
     col_indptr: NDArray[np.int64]  # of a CSC array
     col_nodes: NDArray[np.int32]  # owners of each column: first those with d > 0, then the others
-    col_slots: NDArray[np.uint64]  # an alias table by abs(d) / |z| over either part
-    col_split: NDArray[np.int64]  # (F,): where in the column the second part begins
-    by_base: NDArray[np.int32]  # (N,): nodes in falling order of their base
-    base_sums: NDArray[np.float64]  # (N + 1, 2): sums of 1 / |z| and base / |z| over the first of these
-    reach: NDArray[np.int64]  # (N,): how many nodes of that order have a base above -base_u
-    listed: NDArray[np.bool_]  # (N,): whether a node draws from its list, which may be empty
-    listed_from: NDArray[np.int64]  # (N + 1,): where the list of a node begins
+    col_slots: NDArray[np.uint64]  # alias tables of both parts, weighted by abs(d) / |z|
+    col_split: NDArray[np.int64]  # (F,): start of the second part of each column
+    by_base: NDArray[np.int32]  # (N,): nodes by descending base
+    base_sums: NDArray[np.float64]  # (N + 1, 2): cumulative 1 / |z| and base / |z| in that order
+    reach: NDArray[np.int64]  # (N,): number of nodes in that order with a base above -base_u
+    listed: NDArray[np.bool_]  # (N,): whether a node samples from its list, which may be empty
+    listed_from: NDArray[np.int64]  # (N + 1,): start of each node's list
     listed_nodes: NDArray[np.int32]
-    listed_cumulative: NDArray[np.float64]  # weights, cumulative within a list
+    listed_cumulative: NDArray[np.float64]  # cumulative weights within each list
 
 
 @njit(cache=True, error_model="numpy")
 def node_scalars(indptr: Any, indices: Any, values: Any, background: Any) -> Any:
-    """Return `Similarity.scalars`, all but `APART` filled in."""
+    """Return `Similarity.scalars`, without `APART`."""
     n = indptr.shape[0] - 1
     total = 0.0
     for f in range(background.shape[0]):
@@ -92,7 +92,7 @@ def node_scalars(indptr: Any, indices: Any, values: Any, background: Any) -> Any
 
 @njit(cache=True, inline="always")
 def _positive(dot: float, one: float, other: float) -> float:
-    """Return a sum in which two bases are terms, or 0 where it is negative or rounding."""
+    """Return a sum that includes two bases, or 0 if it is negative or a rounding error."""
     return dot if dot > _ROUNDING * (abs(one) + abs(other)) else 0.0
 
 
@@ -124,10 +124,10 @@ def table_rows(
 
 @njit(cache=True)
 def owner_slots(col_indptr: Any, col_nodes: Any, col_values: Any, inverse_norm: Any) -> Any:
-    """Sort each column's owners, those with d > 0 first, and make alias tables over both parts.
+    """Sort each column's owners, those with d > 0 first, and build alias tables of both parts.
 
-    Return col_nodes, d in their order, col_slots and col_split of `Similarity`; the sum of abs(d) / |z| and
-    the largest abs(d) of both parts, shape (F, 2), 0 where a part has but one owner.
+    Returns col_nodes, d in that order, col_slots and col_split of `Similarity`; then the sum of abs(d) / |z|
+    and the maximum of abs(d) for both parts, shape (F, 2), 0 if a part has fewer than two owners.
     """
     columns = col_indptr.shape[0] - 1
     nodes, values = np.empty_like(col_nodes), np.empty_like(col_values)
@@ -191,7 +191,7 @@ def envelopes(indptr: Any, indices: Any, values: Any, sums: Any, by_base: Any, s
 
 @njit(cache=True, inline="always")
 def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
-    """Return (z_u . z_v, or 0 where it is not positive; the envelope), both without the norms."""
+    """Return the positive part of z_u . z_v, and the envelope, both without norms."""
     both, above = 0.0, 0.0
     i, i_end = s.indptr[u], s.indptr[u + 1]
     j, j_end = s.indptr[v], s.indptr[v + 1]
@@ -230,9 +230,9 @@ def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
 
 @njit(cache=True, inline="always")
 def _aim(s: Any, u: int, state: np.uint64) -> tuple[Any, Any, Any]:
-    """Draw from whom a proposal to u comes: one of some owners of a column, or a node by its base.
+    """Draw the component of u's envelope: the owners of a column, or a node by its base.
 
-    Return the state and, of owners, the place of the first, and their number; of a node its place, and 0.
+    Returns the state; then the index of the first owner and the number of owners, or the node's index and 0.
     """
     first, last = s.indptr[u], s.indptr[u + 1]
     owned = s.owned_cumulative[last - 1] if last > first else 0.0
@@ -260,7 +260,7 @@ def _aim(s: Any, u: int, state: np.uint64) -> tuple[Any, Any, Any]:
 
 @njit(cache=True, inline="always")
 def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
-    """Draw v under the envelope of u: by a column that both own, or by its base."""
+    """Draw v from the envelope of u: by a shared column, or by its base."""
     state, begin, size = _aim(s, u, state)
     if size == 0:
         return state, np.int64(s.by_base[begin])
@@ -269,7 +269,7 @@ def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
 
 @njit(cache=True, inline="always")
 def _has_envelope(s: Any, u: int) -> bool:
-    """Tell whether there is anything to propose to a node."""
+    """Return whether a node has any proposals."""
     last = s.indptr[u + 1]
     owned = last > s.indptr[u] and s.owned_cumulative[last - 1] > 0.0
     return s.scalars[u, INVERSE_NORM] > 0.0 and (owned or s.scalars[u, APART] > 0.0)
@@ -277,7 +277,7 @@ def _has_envelope(s: Any, u: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def find_crowded(s: Any, shared: Any, thread: int, n_threads: int) -> None:
-    """Set `listed` where hardly a proposal suits; clear it elsewhere. Run by a team."""
+    """Set `listed` for nodes with a low acceptance rate, and clear it for others. Run by a team."""
     n = s.scalars.shape[0]
     u = np.int64(next_index(shared))
     while u < n:
@@ -298,7 +298,7 @@ def find_crowded(s: Any, shared: Any, thread: int, n_threads: int) -> None:
 
 @njit(cache=True, inline="always")
 def _may_be_similar(s: Any, most: Any, u: int) -> bool:
-    """Tell whether a bound of z_u . z_v over all v is positive."""
+    """Return whether an upper bound of z_u . z_v over all v is positive."""
     if not _has_envelope(s, u):
         return False
     base, other = s.scalars[u, BASE], s.scalars[s.by_base[0], BASE]
@@ -310,11 +310,11 @@ def _may_be_similar(s: Any, most: Any, u: int) -> bool:
 
 @njit(cache=True)
 def _gather(s: Any, col_values: Any, u: int, dots: Any, met: Any, similar: Any) -> Any:
-    """Put the nodes that are similar to u into `similar`, and their weights into `dots`; return how many.
+    """Write the nodes similar to u to `similar`, and their weights to `dots`; return their number.
 
-    Before, `dots` is 0 and `met` False everywhere; after, but for the weights, likewise.
+    `dots` must be all 0 and `met` all False; afterwards they are again, except for the weights.
     """
-    size = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
+    size = np.int64(0)  # a literal 0 would compile another specialisation of every callee
     for k in range(s.indptr[u], s.indptr[u + 1]):
         f = s.indices[k]
         for j in range(s.col_indptr[f], s.col_indptr[f + 1]):
@@ -349,7 +349,7 @@ def _gather(s: Any, col_values: Any, u: int, dots: Any, met: Any, similar: Any) 
 def count_similar(
     s: Any, most: Any, col_values: Any, crowded: Any, counts: Any, shared: Any, thread: int, n_threads: int
 ) -> None:
-    """Write how many nodes are similar to each of the `crowded` ones to `counts`. Run by a team."""
+    """Write the number of nodes similar to each of `crowded` to `counts`. Run by a team."""
     n = s.scalars.shape[0]
     dots, met, similar = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
     i = next_index(shared)
@@ -366,9 +366,9 @@ def count_similar(
 def list_similar(
     s: Any, col_values: Any, crowded: Any, counts: Any, shared: Any, thread: int, n_threads: int
 ) -> None:
-    """Fill the lists of the `crowded` nodes, to which `counts` nodes are similar. Run by a team.
+    """Fill the lists of the `crowded` nodes, which have `counts` similar nodes each. Run by a team.
 
-    Where there is less room than that, so many are drawn from them instead, each by its weight.
+    A list that is too short receives a weighted sample with replacement instead.
     """
     n = s.scalars.shape[0]
     dots, met, similar = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
@@ -398,7 +398,7 @@ def list_similar(
 
 @njit(cache=True)
 def _draw_by_rejection(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
-    """See `sample_similar`. All take a step before any takes the next: what it reads is fetched meanwhile."""
+    """See `sample_similar`. All samples advance in lockstep, so that prefetches overlap."""
     state = np.empty(n, dtype=np.uint64)
     sizes = np.empty(n, dtype=np.int64)
     at = np.empty(n, dtype=np.int64)
@@ -451,7 +451,7 @@ def _draw_by_rejection(s: Any, nodes: Any, states: Any, places: Any, n: int, cho
 
 @njit(cache=True)
 def expect_similar(s: Any, u: int) -> None:
-    """Fetch what `sample_similar` reads of a node."""
+    """Prefetch the data of a node that `sample_similar` reads."""
     if s.scalars.shape[0] > 0:
         prefetch(s.indptr, u)
         prefetch(s.scalars, u)
@@ -460,10 +460,10 @@ def expect_similar(s: Any, u: int) -> None:
 
 @njit(cache=True)
 def sample_similar(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
-    """Draw a similar node for some nodes at once; each a pure function of the graph, node and state.
+    """Draw a similar node for several nodes at once; each is a pure function of graph, node and state.
 
-    The first `n` entries of `places` say which of `nodes`, and of `states`, those of a stream for each; there
-    `chosen` receives a node drawn from Y_u, or NO_SIMILAR.
+    The first `n` entries of `places` index `nodes`, `states` (one stream each) and `chosen`, which receives a
+    node drawn from Y_u, or NO_SIMILAR.
     """
     size = s.table.shape[0]
     lists = s.listed.shape[0] > 0

@@ -1,6 +1,6 @@
-"""Rows of sparse matrices: search in them, and their products.
+"""Search in rows of sparse matrices, and products of rows.
 
-SciPy's own end in other digits where its compiler has fused multiplications and additions, as for ARM.
+SciPy's products differ in the last digits on platforms whose compiler fuses multiply-add, such as ARM.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
 Values = NDArray[np.float64]
 
-_LONGER = 8  # times as many entries, from where on a search for each of the fewer ones is quicker
+_LONGER = 8  # length ratio of two rows from which searching is faster than scattering
 
 
 @njit(cache=True)
 def first_at_least(indices: Columns, low: int, high: int, column: int) -> int:
-    """Return the first place in [low, high) whose index is at least `column`; `high` if there is none."""
+    """Return the first position in [low, high) whose index is at least `column`; `high` if there is none."""
     while low < high:
         middle = (low + high) >> 1
         if indices[middle] < column:
@@ -31,7 +31,7 @@ def first_at_least(indices: Columns, low: int, high: int, column: int) -> int:
 
 @njit(cache=True)
 def advance(indices: Columns, place: int, end: int, column: int) -> int:
-    """Return the first place from `place` on whose index is at least `column`, by steps that double."""
+    """Return the first position from `place` on whose index is at least `column`, by galloping search."""
     step = 1
     while place + step < end and indices[place + step] < column:
         place += step
@@ -41,9 +41,9 @@ def advance(indices: Columns, place: int, end: int, column: int) -> int:
 
 @njit(cache=True)
 def dense_products(indptr: Any, indices: Any, values: Values, dense: Any) -> Any:
-    """Return a CSR array times a dense one, shape (M, D), each row added up by the order of entries.
+    """Return a CSR array times a dense array, shape (M, D), summed in the order of entries.
 
-    It has the type of the dense one, float64 or float32.
+    The result has the type of the dense array, float64 or float32.
     """
     products = np.zeros((indptr.shape[0] - 1, dense.shape[1]), dtype=dense.dtype)
     for u in range(products.shape[0]):
@@ -58,11 +58,11 @@ def sparse_products(
     left_indptr: Places, left_indices: Columns, left_values: Values, right_indptr: Places,
     right_indices: Columns, right_values: Values, hub_of: Columns, hubs: Any, u: Places, v: Places,
 ) -> Values:  # fmt: skip
-    """Return left[u[i]] . right[v[i]] for each i, shape (m,), added up by rising column.
+    """Return left[u[i]] . right[v[i]] for each i, shape (m,), summed in ascending column order.
 
-    Both CSR arrays have as many columns, their indices sorted and different within a row. Of pairs with the
-    same u, one after the other, its row is spread out once. Row v of `right` is a hub if hub_of[v] >= 0: it
-    is spread out in that row of `hubs`, (H, K). A row against a far longer one takes time by the shorter.
+    Both CSR arrays have the same number of columns; indices are strictly increasing within a row. Consecutive
+    pairs with the same u scatter its row only once. If hub_of[v] >= 0, row v of `right` is a hub, stored as
+    that dense row of `hubs`, (H, K). With a far longer row, the time depends on the shorter one.
     """
     products, row = np.empty(u.shape[0]), np.zeros(hubs.shape[1])
     spread = -1
@@ -110,11 +110,11 @@ def path_products(
     right_values: Values, hub_of: Columns, hubs: Any, middle_hub_of: Columns, middle_hubs: Any, u: Places,
     v: Places,
 ) -> Values:  # fmt: skip
-    """Return (left @ middle)[u[i]] . right[v[i]] for each i, shape (m,), added up by the order of entries.
+    """Return (left @ middle)[u[i]] . right[v[i]] for each i, shape (m,), summed in the order of entries.
 
-    A row of left @ middle is made once if `u` is sorted. Row v of `right` is a hub if hub_of[v] >= 0: that
-    row of `hubs` is middle @ right[v]. Row a of `middle` is one if middle_hub_of[a] >= 0: that column of
-    `middle_hubs`, (N, H), has its products with all rows of `right`.
+    If `u` is sorted, each row of left @ middle is computed once. If hub_of[v] >= 0, row v of `right` is a
+    hub: that row of `hubs` is middle @ right[v]. If middle_hub_of[a] >= 0, row a of `middle` is a hub: that
+    column of `middle_hubs`, (N, H), holds its products with all rows of `right`.
     """
     products, row = np.empty(u.shape[0]), np.zeros(right_indices.max() + 1 if len(right_indices) else 0)
     filled, n_filled = np.empty(row.shape[0], np.int32), 0

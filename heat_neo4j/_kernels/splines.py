@@ -1,4 +1,4 @@
-"""Sums of functions that are linear between knots, one for each column, at the rows of a table."""
+"""Sums of piecewise linear functions, one per column, over the rows of a table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ Places = NDArray[np.int16]
 Shares = NDArray[np.float32]
 
 NOWHERE = -1
-"""Place of a value that is missing: it adds nothing."""
+"""Knot index of a missing value, which contributes nothing."""
 
 
 @njit(cache=True, nogil=True)
 def spline_places(values: Array, knots: Array, starts: NDArray[np.int64]) -> tuple[Places, Shares]:
-    """Return the knot at or below each value, and how far it lies on the way to the next; both (m, K).
+    """Return the knot at or below each value, and the fraction of the way to the next; both (m, K).
 
-    Column k has the knots from `starts[k]` on; values outside count as the nearest knot, NaN is `NOWHERE`.
+    The knots of column k start at `starts[k]`. Values outside are clipped to the nearest knot; NaN gives
+    `NOWHERE`.
     """
     m, n = values.shape
     places, shares = np.empty((m, n), dtype=np.int16), np.zeros((m, n), dtype=np.float32)
@@ -42,7 +43,7 @@ def spline_places(values: Array, knots: Array, starts: NDArray[np.int64]) -> tup
 
 @njit(cache=True, nogil=True)
 def spline_totals(places: Places, shares: Shares, heights: Array) -> Array:
-    """Return the sum of the functions in each row, shape (m,), by their heights at all knots and one more."""
+    """Return the sum of the functions in each row, shape (m,); `heights` has one padding entry at the end."""
     totals = np.empty(places.shape[0])
     for i in range(places.shape[0]):
         total = 0.0
@@ -56,7 +57,7 @@ def spline_totals(places: Places, shares: Shares, heights: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def spline_sums(places: Places, shares: Shares, weights: Array, n_knots: int) -> Array:
-    """Return for each knot the sum of the weights of the rows, each by how near its value is to the knot."""
+    """Return the sum of row weights at each knot, interpolated between neighbouring knots."""
     sums = np.zeros(n_knots + 1)
     for i in range(places.shape[0]):
         for k in range(places.shape[1]):

@@ -1,4 +1,4 @@
-"""Exact sweeps over all pairs of points on the hyperboloid, in rows that threads share out.
+"""Exact sweeps over all pairs of points on the hyperboloid, with rows distributed over threads.
 
 Pairs are compared by z = cosh d - 1 in its chordal form ``(|s - q|^2 - (t - t')^2) / 2``, where the
 difference of the time coordinates comes from ``(s - q) . (s + q) / (t + t')``: no large numbers cancel near
@@ -53,7 +53,7 @@ def _is_neighbour(indptr: Nodes, indices: Columns, u: int, v: int) -> bool:
 
 @njit(cache=True)
 def _sift_down(distance: Array, partner: Nodes, size: int) -> None:
-    """Restore a heap, largest (distance, partner) on top, whose top entry has been replaced."""
+    """Restore a max-heap of (distance, partner) after its top entry was replaced."""
     at = 0
     d, v = distance[0], partner[0]
     while True:
@@ -75,7 +75,7 @@ def _sift_down(distance: Array, partner: Nodes, size: int) -> None:
 
 @njit(cache=True)
 def _sift_up(distance: Array, partner: Nodes, at: int) -> None:
-    """Restore a heap whose last entry, `at`, has been added."""
+    """Restore a max-heap after entry `at` was appended."""
     d, v = distance[at], partner[at]
     while at > 0:
         parent = (at - 1) >> 1
@@ -88,14 +88,14 @@ def _sift_up(distance: Array, partner: Nodes, at: int) -> None:
 
 @njit(cache=True)
 def _ceiling(distance: float) -> float:
-    """Return a z above which the distance is surely larger than `distance`."""
+    """Return a z above which the distance certainly exceeds `distance`."""
     half = sinh(0.5 * distance)
     return 2.0 * half * half * (1.0 + 1e-9)
 
 
 @njit(cache=True)
 def _offer(distance: Array, partner: Nodes, size: int, d: float, v: int) -> int:
-    """Put (d, v) into a heap of the smallest; return how many it holds now."""
+    """Offer (d, v) to a bounded heap of the smallest entries; return its new size."""
     if size < distance.shape[0]:
         distance[size], partner[size] = d, v
         _sift_up(distance, partner, size)
@@ -108,7 +108,7 @@ def _offer(distance: Array, partner: Nodes, size: int, d: float, v: int) -> int:
 
 @njit(cache=True)
 def _sort(distance: Array, partner: Nodes, size: int) -> None:
-    """Turn a heap into an ascending list."""
+    """Sort a heap in ascending order, in place."""
     for end in range(size - 1, 0, -1):
         distance[0], distance[end] = distance[end], distance[0]
         partner[0], partner[end] = partner[end], partner[0]
@@ -117,7 +117,7 @@ def _sort(distance: Array, partner: Nodes, size: int) -> None:
 
 @njit(cache=True)
 def _may_link(indptr: Nodes, indices: Columns, roles: Roles, u: int, v: int) -> bool:
-    """Tell whether two nodes are different, not joined, and of roles that go together."""
+    """Return whether two nodes are distinct, not linked, and have compatible roles."""
     if v == u or _is_neighbour(indptr, indices, u, v):
         return False
     forward = bool(roles[u] & IS_SOURCE) and bool(roles[v] & IS_TARGET)
@@ -139,7 +139,7 @@ def _excess_between(points: Array, time: Array, u: int, v: int) -> float:
 
 @njit(cache=True)
 def _limit(ceiling: float, one_minus_square: float) -> float:
-    """Return how large |x - y|^2 / (1 - |y|^2) can be where z is up to `ceiling`, given 1 - |x|^2."""
+    """Return the maximum of |x - y|^2 / (1 - |y|^2) for z <= `ceiling`, given 1 - |x|^2."""
     return 0.5 * ceiling * one_minus_square * _SLACK
 
 
@@ -159,7 +159,7 @@ def _survey(
     boxes: Array, largest: Array, group_boxes: Array, group_largest: Array, masks: Roles, role: int,
     projection: Array, limit: float, least: Array,
 ) -> None:  # fmt: skip
-    """Fill least[t] with the bound of block t, NaN where it is over the limit or no role goes with `role`."""
+    """Fill least[t] with the bound of block t; NaN if it exceeds the limit or no role matches `role`."""
     for group in range(group_boxes.shape[0]):
         first, last = group * GROUP, min((group + 1) * GROUP, boxes.shape[0])
         if _least_in(group_boxes, group_largest, group, projection) > limit:
@@ -174,7 +174,7 @@ def _survey(
 
 @njit(cache=True)
 def _nearest_block(least: Array, limit: float) -> int:
-    """Return the block with the lowest value of those within the limit; -1 if there is none."""
+    """Return the block with the lowest bound within the limit; -1 if there is none."""
     best = -1
     for t in range(least.shape[0]):
         if least[t] <= limit:
@@ -186,7 +186,7 @@ def _nearest_block(least: Array, limit: float) -> int:
 def _measure_block(block: Array, projection: Array, apart: Array) -> None:
     """Fill apart[j] with the squared distance of the j-th projection of a block from `projection`."""
     apart[:] = 0.0
-    for i in range(0, PROJECTED, 8):  # eight at a time: fewer loads and stores of the sums
+    for i in range(0, PROJECTED, 8):  # unrolled by eight: fewer loads and stores of the sums
         for j in range(BLOCK):
             apart[j] += (
                 (block[i, j] - projection[i]) ** 2
@@ -207,15 +207,15 @@ def nearest_absent(
     roles: Roles, places: Nodes, bound: float, stretch: float, distance: Array, partner: Nodes,
     shared: Nodes, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """Find the k nearest absent partners of some points among all. Run by a team.
+    """Find the k nearest unlinked partners of some points among all. Run by a team.
 
-    First a point's own block is looked at, then the nearest blocks until there are k partners, then all that
-    may hold a nearer one. `points` to `masks` are a `geometry.search.Blocks`, `indptr`, `indices` and
-    `roles` are those of its `Candidates`; `places`, shape (B,), say where in the blocks the points are.
-    Pairs farther apart than `bound` may be left out. With a `stretch` above 1 a block is looked at only if
-    `stretch` times its least squared distance in the ball is within reach: then some of the k are a little
-    farther than the nearest. `distance` and `partner`, shape (B, k), receive the partners sorted by
-    (distance, node); infinity and `NO_PARTNER` where there are fewer.
+    The search visits the point's own block, then the nearest blocks until it has k partners, then every block
+    that may hold a nearer one. `points` to `masks` are the fields of `geometry.search.Blocks`; `indptr`,
+    `indices` and `roles` come from its `Candidates`. `places`, shape (B,), are the positions of the points in
+    the blocks. Pairs farther apart than `bound` may be omitted. With `stretch` > 1, a block is visited only
+    if `stretch` times its minimum squared distance in the ball is within reach, so some of the k may be
+    slightly farther than the true nearest. `distance` and `partner`, shape (B, k), receive the partners
+    sorted by (distance, node), padded with infinity and `NO_PARTNER`.
     """
     least, projection, apart = np.empty(boxes.shape[0]), np.empty(PROJECTED), np.empty(BLOCK)
     k = distance.shape[1]
@@ -223,13 +223,13 @@ def nearest_absent(
     while row < places.shape[0]:
         u = places[row]
         one_minus_square = one_minus_squares[u // BLOCK, u % BLOCK]
-        for i in range(PROJECTED):  # compiles in half the time that a slice takes
+        for i in range(PROJECTED):  # compiles twice as fast as a slice
             projection[i] = projections[u // BLOCK, i, u % BLOCK]
         distance[row, :] = np.inf
         partner[row, :] = NO_PARTNER
         limit = _limit(_ceiling(bound), one_minus_square)
         t = own = u // BLOCK
-        size, passed = np.int64(0), 0  # for a literal 0 all that takes it would be compiled once more
+        size, passed = np.int64(0), 0  # a literal 0 would compile another specialisation of every callee
         while t >= 0:
             _measure_block(projections[t], projection, apart)
             for j in range(min(BLOCK, time.shape[0] - t * BLOCK)):

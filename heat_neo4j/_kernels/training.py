@@ -1,22 +1,21 @@
-"""Riemannian descent on the hyperboloid in frozen batches, the same bits for any number of threads.
+"""Riemannian gradient descent on the hyperboloid in frozen batches, deterministic for any number of threads.
 
-A batch is one short segment each of many walks: a round takes the first segment of every walk, then the
-second, and so on. (With whole walks, a component of two nodes, whose pairs in a walk are all the same, would
-get one step for some hundred of them, lose hold of its nodes, and training could diverge.)
+A batch holds one short segment each of many walks: a round takes the first segment of every walk, then the
+second, and so on. (With whole walks, a two-node component would take one step for about a hundred identical
+pairs, drift apart, and training could diverge.)
 
-A team of threads runs `train_batches`. First half of a batch, shared out by segments: with the coordinates
-frozen, draw the negatives and compute the softmax coefficient of every (pair, candidate), stage by stage for
-all positions of a segment: a stage is a loop over some hundred candidates, which the compiler turns into
-vector instructions. Second half, shared out by nodes: each node sums its own tangent vector in the order of
-the segments, and takes one exponential map. Which thread owns a node never changes the order of that node's
-sum.
+A team of threads runs `train_batches`. The first half of a batch is parallel over segments. With frozen
+coordinates, it draws the negatives and computes the softmax coefficient of every (pair, candidate), in stages
+for all positions of a segment. A stage is a loop over about a hundred candidates, which the compiler
+vectorises. The second half is parallel over nodes: each node sums its tangent vector in the order of the
+segments, and takes one exponential map. The thread that owns a node does not affect the order of its sum.
 
-The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
-whole walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along
-its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the stiffness
-along that a node feels in the batch) exceeds _MAX_ALONG, its step is shortened to that ("damped", and
-counted), and further if rate * (sum of the stiffness across) would exceed _MAX_ACROSS. The latter alone damps
-nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts away.
+The sum of many pairs at frozen coordinates can overshoot at a hub, or in a two-node component that a whole
+walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along its
+geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). If rate * (total stiffness along)
+exceeds _MAX_ALONG at a node, its step is shortened to that limit ("damped", and counted), and further if
+rate * (total stiffness across) exceeds _MAX_ACROSS. The second limit alone does not trigger damping: a node
+that is pulled less as a source, but pushed as before as a negative, would drift away.
 """
 
 from typing import Any, NamedTuple
@@ -33,59 +32,59 @@ from heat_neo4j._kernels.vectors import blend_rows, dot_rows
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
 _SERIES = 1e-6  # z below which a series gives the distance
-_LARGE = 1e250  # of a product, before its logarithm is taken
-AHEAD = 12  # how far ahead of its use memory is fetched; lists are that much longer than what they hold
-_SOON = 4  # likewise, where a stamp that was fetched before tells the place
-_FETCHED = 4  # entries, with one fetch
-_OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
+_LARGE = 1e250  # a running product above this is replaced by its logarithm
+AHEAD = 12  # prefetch distance; lists are padded by that many entries
+_SOON = 4  # prefetch distance of data whose index depends on an earlier prefetch
+_FETCHED = 4  # entries per prefetch
+_OWNED = np.uint64(3)  # nodes are assigned to owners in blocks of 8, so that cache lines have one owner
 _OWNER_HASH = np.uint64(0x9E3779B1)
 _HASH_BITS = np.uint64(0xFFFFFFFF)
 _U32 = np.uint64(32)
-_MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
-_MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
-_MOVED = 128  # nodes that are moved at a time: they fit the nearest cache
-_SHORT = 0.03  # squared length of a step
+_MAX_ALONG = 1.0  # a step reaches the mean of the attracting points, if that is near
+_MAX_ACROSS = 1.9  # from 2 on, a step overshoots by more than the distance, and training diverges
+_MOVED = 128  # nodes moved at a time; they fit the L1 cache
+_SHORT = 0.03  # maximum squared step length for the series
 _S32 = np.int64(32)
 _LOW_32 = np.int64(0xFFFFFFFF)
 
 
 class Workspace(NamedTuple):
-    """Buffers of one batch, reused by all.
+    """Buffers of one batch, reused by all batches.
 
-    G segments of at most P positions and K candidates each; T threads; O owners, among which the nodes are
-    shared out, and R nodes that one owner may have in a batch; width D = `padded_width(d + 1)`. Rows of P'
-    and O' are P and O long and padded, so that threads write to cache lines of their own.
+    G segments of at most P positions and K candidates each; T threads; O owners of disjoint sets of nodes; at
+    most R nodes per owner and batch; width D = `padded_width(d + 1)`. P' and O' are P and O padded to cache
+    lines, to avoid false sharing.
     """
 
     owners: int  # O
-    slots: NDArray[np.int64]  # (G,): positions that have something to train; they come first
+    slots: NDArray[np.int64]  # (G,): number of positions with candidates; they come first
     sources: NDArray[np.int32]  # (G, P'): the node at each position
-    source_points: NDArray[np.float64]  # (G, P, D): its point, as nodes move while others need the old ones
-    contexts: NDArray[np.int64]  # (G, P'): how many of its candidates are contexts
-    ends: NDArray[np.int64]  # (G, P'): where its candidates end
+    source_points: NDArray[np.float64]  # (G, P, D): a copy of its point, as nodes move before others are done
+    contexts: NDArray[np.int64]  # (G, P'): number of its candidates that are contexts
+    ends: NDArray[np.int64]  # (G, P'): end of its candidates
     candidates: NDArray[np.int32]  # (G, K): the contexts of each position, then its negatives
     pulls: NDArray[np.float64]  # (G, P, D): tangent sum of each source
     pull_stiffness: NDArray[np.float64]  # (G, P, 2): its stiffness, along the geodesics and across them
-    proposals: NDArray[np.int32]  # (T, RING): nodes drawn and not yet tried as negatives
-    mirror: NDArray[np.float64]  # (T, 8, D): a source point, spatial part negated; 7 rows keep threads apart
-    scratch: NDArray[np.float64]  # (T, 4, K): on the way to the coefficients of a segment
-    entry_ends: NDArray[np.int64]  # (G, O'): where the entries of each owner end; nobody owns what is padded
-    entry_nodes: NDArray[np.int64]  # (G, K): the node an entry moves (high half), its source's position (low)
+    proposals: NDArray[np.int32]  # (T, RING): nodes drawn but not yet tried as negatives
+    mirror: NDArray[np.float64]  # (T, 8, D): a source point, spatial part negated; 7 rows are padding
+    scratch: NDArray[np.float64]  # (T, 4, K): intermediate values of a segment
+    entry_ends: NDArray[np.int64]  # (G, O'): end of each owner's entries
+    entry_nodes: NDArray[np.int64]  # (G, K): the node to move (high half), its source's position (low)
     entry_forces: NDArray[np.float64]  # (G, K, 3): (delta - p) d / sinh(d); stiffness along and across
-    losses: NDArray[np.float64]  # (G,): summed over the pairs so far
-    tallies: NDArray[np.int64]  # (G, 2): pairs trained so far, and skipped as the source has no negative
-    stamp: NDArray[np.int64]  # (N,): the last batch that touched it (high half), place in `touched` (low)
-    touched: NDArray[np.int32]  # (T, R): the nodes of the owner that a thread is at
+    losses: NDArray[np.float64]  # (G,): sum over the pairs so far
+    tallies: NDArray[np.int64]  # (G, 2): pairs trained so far, and skipped for lack of negatives
+    stamp: NDArray[np.int64]  # (N,): the last batch that touched it (high half), index in `touched` (low)
+    touched: NDArray[np.int32]  # (T, R): nodes of the owner that a thread processes
     tangents: NDArray[np.float64]  # (T, R, D): their tangent sums
     stiffness: NDArray[np.float64]  # (T, R, 2): their stiffness, along the geodesics and across them
-    factors: NDArray[np.float64]  # (T, 2, R): how far to go along the point, and along its tangent
+    factors: NDArray[np.float64]  # (T, 2, R): coefficients of the point and of its tangent
     n_damped: NDArray[np.int64]  # (T,): steps damped so far
-    frozen: NDArray[np.bool_]  # (N,) or (0,): nodes that do not move; of no length if all do
+    frozen: NDArray[np.bool_]  # (N,): mask of nodes that do not move; (0,) if all move
 
 
 @njit(cache=True, inline="always")
 def _owner_of(node: Any, owners: Any) -> Any:
-    """Return which of `owners` moves the node; hashed, so that hubs spread."""
+    """Return the owner of a node; hashed, so that hubs are spread."""
     hashed = ((np.uint64(node) >> _OWNED) * _OWNER_HASH) & _HASH_BITS
     return np.int64((hashed * np.uint64(owners)) >> _U32)
 
@@ -95,7 +94,7 @@ def _draw(
     nodes: Any, length: int, begin: int, end: int, window: int, n_negatives: int, negatives: Any,
     state: Any, proposals: Any, sources: Any, contexts: Any, ends: Any, candidates: Any, tally: Any,
 ) -> int:  # fmt: skip
-    """Write the candidates of positions [begin, end) of a walk; return how many positions have some."""
+    """Write the candidates of positions [begin, end) of a walk; return the number of positions with any."""
     slots, exists, listed_from, listed, listed_slots, words, row_words = negatives
     drawn = proposed = used = slot = 0
     trained = skipped = np.int64(0)
@@ -130,9 +129,9 @@ def _measure(
     points: Any, time: int, n_slots: int, sources: Any, ends: Any, candidates: Any, source_points: Any,
     mirror: Any, z: Any, entry_nodes: Any, entry_forces: Any,
 ) -> None:  # fmt: skip
-    """Set the source points aside; write z = cosh(distance) - 1 of each candidate.
+    """Copy the source points; write z = cosh(distance) - 1 of each candidate.
 
-    The entries are fetched meanwhile: `_sort` writes them all over, and another thread has read them.
+    Also prefetches the entries that `_sort` overwrites, which another thread has read.
     """
     k = 0
     for slot in range(n_slots):
@@ -152,13 +151,13 @@ def _measure(
 
 @njit(cache=True, error_model="numpy")
 def _log(product: float) -> float:
-    """Return ln(product); `log` itself is compiled anew at each call."""
+    """Return ln(product); `log` itself is inlined, and so compiled, at each call."""
     return log(product)
 
 
 @njit(cache=True, inline="always")
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power; the exponent is 0 to 7."""
+    """Return base ** exponent for exponents from 0 to 7."""
     square = base * base
     once = base if exponent & 1 else 1.0
     twice = square if exponent & 2 else 1.0
@@ -172,15 +171,15 @@ def softmax(
 ) -> float:  # fmt: skip
     """Write each candidate's coefficient and stiffness; return the loss, summed over the contexts.
 
-    A position's first candidates are contexts, the others the negatives that they share. For each context,
-    with p the softmax over -d^2 scale of it and the negatives, the descent direction at the source is sum
-    (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate; a negative's
+    A position's first candidates are its contexts, the others the negatives that they share. For each
+    context, with p the softmax over -d^2 scale of it and the negatives, the descent direction at the source
+    is sum (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate; a negative's
     coefficient is the sum over the contexts.
 
-    Of the K candidates, `z` has cosh(d) - 1; `weights` and `stiffness` receive (delta - p) d / sinh(d) and
-    abs(delta - p); `ahead` is scratch. Each of `n_slots` positions has as many contexts as `contexts` says,
-    and its candidates end at `ends`. `scale` is 1 / (2 sigma^2). Each of K `times`, 1 to 7, says how many
-    pairs a context stands for; with None, each stands for one.
+    `z` holds cosh(d) - 1 of the K candidates. `weights` and `stiffness` receive (delta - p) d / sinh(d) and
+    abs(delta - p); `ahead` is scratch. `contexts` holds the number of contexts of each of `n_slots`
+    positions, `ends` the end of its candidates. `scale` is 1 / (2 sigma^2). `times`, 1 to 7, holds the
+    multiplicity of each context; None means 1.
     """
     size = ends[n_slots - 1]
     for k in range(size):
@@ -193,7 +192,7 @@ def softmax(
         ahead[k] = (below / 3.0 - 2.0) * below * scale if near else -distance * distance * scale
     begin = 0
     for slot in range(n_slots):
-        highest = -np.inf  # of the negatives
+        highest = -np.inf  # over the negatives
         for k in range(begin + contexts[slot], ends[slot]):
             highest = max(highest, ahead[k])
         for k in range(begin, ends[slot]):
@@ -202,16 +201,16 @@ def softmax(
     for k in range(size):
         stiffness[k] = exp(-abs(ahead[k]))
     loss = 0.0
-    product = 1.0  # of what the losses are logarithms of
+    product = 1.0  # of the arguments of the losses' logarithms
     begin = 0
     for slot in range(n_slots):
         first_negative, end = begin + contexts[slot], ends[slot]
-        total = 0.0  # of the negatives, in units of exp(highest)
+        total = 0.0  # over the negatives, in units of exp(highest)
         for k in range(first_negative, end):
             total += stiffness[k]
         share = 0.0  # a negative's p summed over the contexts, in units of its own exponential
         for k in range(begin, first_negative):
-            # In units of the larger of the context's and the highest negative's, so that nothing overflows.
+            # In units of the larger of the context's and the highest negative's exponential: no overflow.
             leads = ahead[k] > 0.0
             own = 1.0 if leads else stiffness[k]
             unit = stiffness[k] if leads else 1.0
@@ -240,7 +239,7 @@ def softmax(
 
 @njit(cache=True, error_model="numpy")
 def _across(weight: float, z: float) -> float:
-    """Return how stiff a pull is across its geodesic: abs(delta - p) d coth(d), with z = cosh(d) - 1."""
+    """Return the stiffness across the geodesic: abs(delta - p) d coth(d), with z = cosh(d) - 1."""
     return abs(weight) * (1.0 + z)
 
 
@@ -249,7 +248,7 @@ def _pull(
     points: Any, n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, pulls: Any,
     pull_stiffness: Any,
 ) -> None:  # fmt: skip
-    """Sum what the candidates of each position do to its source."""
+    """Sum the forces of each position's candidates on its source."""
     k = 0
     for slot in range(n_slots):
         for i in range(points.shape[1]):
@@ -269,7 +268,7 @@ def _sort(
     n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, owners: int,
     entry_ends: Any, entry_nodes: Any, entry_forces: Any,
 ) -> None:  # fmt: skip
-    """Write an entry for each candidate, sorted by owner and within one in the order of the candidates."""
+    """Write one entry per candidate, stably sorted by owner."""
     entry_ends[:owners] = 0
     for k in range(ends[n_slots - 1]):
         entry_ends[_owner_of(candidates[k], owners)] += 1
@@ -293,7 +292,7 @@ def _sort(
 
 @njit(cache=True, error_model="numpy")
 def pull_segment(points: Any, time: int, scale: float, w: Any, g: int, thread: int, times: Any) -> None:
-    """Fill the entries of segment `g`, whose candidates are drawn; `times` are those of `softmax`."""
+    """Fill the entries of segment `g`, whose candidates are drawn; `times` as in `softmax`."""
     n_slots = w.slots[g]
     if n_slots == 0:
         w.entry_ends[g, : w.owners] = 0
@@ -315,7 +314,7 @@ def pull_segment(points: Any, time: int, scale: float, w: Any, g: int, thread: i
 
 @njit(cache=True, inline="always")
 def _place(stamp: Any, touched: Any, tangents: Any, stiffness: Any, count: Any, node: Any, batch: Any) -> Any:
-    """Return the node's place among those touched in this batch, and how many those are; begin its sum."""
+    """Return the node's index among those touched in this batch, and their number; initialise its sum."""
     stamped = stamp[node]
     if stamped >> _S32 == batch:
         return stamped & _LOW_32, count
@@ -332,9 +331,9 @@ def _place(stamp: Any, touched: Any, tangents: Any, stiffness: Any, count: Any, 
 def _move(
     points: Any, time: int, touched: Any, count: int, tangents: Any, stiffness: Any, scratch: Any, rate: float
 ) -> int:
-    """Move points to exp_x(rate * projected sum in `tangents`); return how many steps were damped.
+    """Move points to exp_x(rate * projected sum in `tangents`); return the number of damped steps.
 
-    One thing at a time for all of them: within one point each result waits for the one before.
+    Each stage runs over all points, because within one point every result depends on the previous one.
     """
     along, across = scratch[0], scratch[1]
     damped = 0
@@ -352,7 +351,7 @@ def _move(
                 damped += 1
             square = dot_rows(tangents, t, tangents, t) - 2.0 * tangents[t, time] * tangents[t, time]
             square = max(step * step * square, 0.0)
-            if square < _SHORT:  # nearly every step; the first term left out is below 1e-17
+            if square < _SHORT:  # nearly every step; the first omitted term is below 1e-17
                 even = 1 / 720 + square * (1 / 40320 + square * (1 / 3628800))
                 odd = 1 / 5040 + square * (1 / 362880 + square * (1 / 39916800))
                 along[t] = 1.0 + square * (1 / 2 + square * (1 / 24 + square * even))
@@ -375,11 +374,11 @@ def _move(
 def move_nodes(
     points: Any, time: int, w: Any, owner: int, segments: int, batch: int, rate: float, thread: int
 ) -> None:
-    """Sum and move the nodes of one owner, but for those that are frozen."""
+    """Sum the forces on the nodes of one owner and move them, except frozen ones."""
     owners, frozen = w.owners, w.frozen
     some_frozen = frozen.shape[0] > 0
     stamp, touched, tangents, stiffness = w.stamp, w.touched[thread], w.tangents[thread], w.stiffness[thread]
-    count = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
+    count = np.int64(0)  # a literal 0 would compile another specialisation of every callee
     for g in range(segments):
         sources, pulls, pull_stiffness = w.sources[g], w.pulls[g], w.pull_stiffness[g]
         for slot in range(w.slots[g]):
@@ -413,11 +412,11 @@ def train_batches(
 ) -> None:  # fmt: skip
     """Train some batches of one block of walks. Run by a team.
 
-    `points`, shape (N, D) with D a multiple of 4, are moved in place; columns behind `time` are 0. The block
-    is of the walks `indices`, shape (B,), with `nodes`, shape (B, L), and `lengths`; a segment has so many
-    `positions`, a walk so many segments. `first_batch` counts in the block, `batch_stamp` in the whole
-    training, from 1 on and below 2**31; `rates` are the learning rates of the batches. `window`,
-    `n_negatives` and `sigma` are HEAT's c, m and sigma; `key` is that of the negatives' random streams.
+    `points`, shape (N, D) with D a multiple of 4, are updated in place; columns after `time` are 0. The block
+    consists of walks `indices`, shape (B,), with `nodes`, shape (B, L), and `lengths`. A segment has
+    `positions` positions, a walk `segments_per_walk` segments. `first_batch` counts within the block,
+    `batch_stamp` over the whole training, from 1 to below 2**31. `rates` holds the batches' learning rates.
+    `window`, `n_negatives` and `sigma` are HEAT's c, m and sigma; `key` seeds the negatives' random streams.
     """
     per_batch = w.sources.shape[0]
     n_walks = indices.shape[0]

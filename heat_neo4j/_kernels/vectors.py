@@ -1,4 +1,4 @@
-"""Dot products and sums of rows, in vectors of four: vector instructions for certain, on every processor."""
+"""Dot products and sums of rows in explicit vectors of four, so that every compiler vectorises them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 LANES = 4
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _INDEX = ir.IntType(32)
-_ALIGNMENT = 8  # rows begin anywhere
+_ALIGNMENT = 8  # rows need no vector alignment
 
 
 def padded_width(columns: int) -> int:
@@ -26,7 +26,7 @@ def _row(context: Any, builder: Any, array_type: Any, array: Any, row: Any) -> t
 
 
 def _vectors(builder: Any, width: Any, *rows: Any) -> Any:
-    """Loop over the width by fours; yield the addresses of what is next in each row."""
+    """Loop over the width by fours; yield the addresses of the next vector of each row."""
     zero, step = (ir.Constant(width.type, value) for value in (0, LANES))
     with cgutils.for_range_slice(builder, zero, width, step, intp=width.type) as (at, _):
         yield [builder.bitcast(builder.gep(row, [at]), _VECTOR.as_pointer()) for row in rows]
@@ -34,9 +34,9 @@ def _vectors(builder: Any, width: Any, *rows: Any) -> Any:
 
 @intrinsic
 def dot_rows(_typing: Any, x: Any, i: Any, y: Any, j: Any) -> Any:
-    """Return the sum of x[i] * y[j], of two C-ordered float64 matrices.
+    """Return the dot product of rows x[i] and y[j] of two C-ordered float64 matrices.
 
-    Four sums of every fourth product, a, b, c and e, are added as (a + b) + (c + e).
+    The four partial sums a, b, c and e of every fourth product are added as (a + b) + (c + e).
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -58,7 +58,7 @@ def dot_rows(_typing: Any, x: Any, i: Any, y: Any, j: Any) -> Any:
 
 @intrinsic
 def blend_rows(_typing: Any, x: Any, i: Any, a: Any, b: Any, y: Any, j: Any) -> Any:
-    """x[i] = a * x[i] + b * y[j], of two C-ordered float64 matrices; not of rows that overlap."""
+    """x[i] = a * x[i] + b * y[j], for C-ordered float64 matrices; the rows must not overlap."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one, width = _row(context, builder, signature.args[0], arguments[0], arguments[1])
@@ -74,7 +74,7 @@ def blend_rows(_typing: Any, x: Any, i: Any, a: Any, b: Any, y: Any, j: Any) -> 
 
 
 def _spread(builder: Any, factor: Any) -> Any:
-    """Return a vector of one number."""
+    """Broadcast a number to a vector."""
     vector = ir.Constant(_VECTOR, ir.Undefined)
     for lane in range(LANES):
         vector = builder.insert_element(vector, factor, ir.Constant(_INDEX, lane))

@@ -15,25 +15,25 @@ _TOGETHER = 64
 
 
 class Walker(NamedTuple):
-    """What a walk needs."""
+    """The parameters of a walk."""
 
     indptr: NDArray[np.int64]  # neighbours of each node, as a CSR array
     indices: NDArray[np.int32]
-    cumulative: NDArray[np.float64]  # edge weights, cumulative within each row
+    cumulative: NDArray[np.float64]  # cumulative edge weights within each row
     alpha: float  # probability that a step follows attribute similarity
     length: int  # nodes in a walk
-    key: np.uint64  # of the random streams; walk i draws from stream i
+    key: np.uint64  # seed of the random streams; walk i uses stream i
 
 
 @njit(cache=True)
 def draw_together(
     walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, begin: int, end: int
 ) -> None:
-    """Draw walks [begin, end) of a block, a step of each at a time; see `draw_block`.
+    """Draw walks [begin, end) of a block in lockstep; see `draw_block`.
 
-    Each step follows Y with probability alpha, else W. A node without neighbours takes the attribute
-    step, one without similar nodes the topological step; a node with neither ends the walk. A walk waits for
-    memory at every step, and while one waits the others go on.
+    Each step follows Y with probability alpha, otherwise W. A node without neighbours takes the attribute
+    step, one without similar nodes the topological step; a node with neither ends the walk. Lockstep overlaps
+    the memory accesses of the walks.
     """
     count = end - begin
     n_nodes = walker.indptr.shape[0] - 1
@@ -49,7 +49,7 @@ def draw_together(
         nodes[begin + i, 0] = here[i]
         lengths[begin + i] = length
     for at in range(1, length):
-        n_places = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
+        n_places = np.int64(0)  # a literal 0 would compile another specialisation of every callee
         for i in range(count):
             if lengths[begin + i] < length:
                 continue
@@ -86,10 +86,10 @@ def draw_block(
     walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, shared: Any, thread: int,
     n_threads: int,
 ) -> None:  # fmt: skip
-    """Draw walks `indices`, each from the node that its index names. Run by a team.
+    """Draw walks `indices`. Run by a team.
 
-    Walk r N + v is the r-th from node v. Row i of `nodes`, shape (B, L), receives the nodes of walk
-    indices[i], and lengths[i] how many they are.
+    Walk r N + v is the r-th walk from node v. Row i of `nodes`, shape (B, L), receives the nodes of walk
+    indices[i], and lengths[i] their number.
     """
     begin = next_index(shared) * _TOGETHER
     while begin < indices.shape[0]:

@@ -1,8 +1,8 @@
-"""Work sharing between threads, piece by piece, in phases.
+"""Work sharing between threads, in pieces and phases.
 
-A phase ends with its last piece, not when every thread has reached a barrier: a preempted thread delays the
-others only while it holds a piece. A thread without work spins for some microseconds, yields for some more,
-then sleeps, so that the processor is free for the preempted thread or for another program.
+A phase ends with its last piece, without a barrier, so a preempted thread delays the others only while it
+holds a piece. An idle thread spins for some microseconds, yields for some more, then sleeps, which frees the
+processor for the preempted thread or another program.
 """
 
 import ctypes
@@ -23,18 +23,18 @@ from heat_neo4j._kernels.intrinsics import (
 )
 from heat_neo4j._kernels.jit import njit
 
-_LINE = 8  # int64s in a cache line: each field has one of its own
+_LINE = 8  # int64s per cache line; each field has its own line
 _TAKEN, _NOW, _FINISHED, _ASLEEP, _GIVEN_UP, _MUTEX, _CONDITION, _OWN = (
     field * _LINE for field in (0, 1, 2, 3, 4, 5, 7, 9)
-)  # a mutex and a condition of POSIX threads take up to two lines each
+)  # a POSIX mutex and condition variable take up to two lines each
 _SPINS, _YIELDS = 2000, 100  # some microseconds of each
-# The high half of a thread's own field is the phase, the low half the pieces taken of it.
+# A thread's own field holds the phase (high half) and the number of pieces taken (low half).
 _PHASE = np.int64(32)
 _PIECES = np.int64(0xFFFFFFFF)
 
 
 def share_work(n_threads: int) -> NDArray[np.int64]:
-    """Return the shared state at the begin of phase 0."""
+    """Return the shared state at the start of phase 0."""
     shared = np.zeros(_OWN + n_threads * _LINE, dtype=np.int64)
     posix = ctypes.CDLL(None)
     posix.pthread_mutex_init(_address(shared, _MUTEX), None)
@@ -43,7 +43,7 @@ def share_work(n_threads: int) -> NDArray[np.int64]:
 
 
 def give_up(shared: NDArray[np.int64]) -> None:
-    """End the work: threads that wait, now or later, return at once."""
+    """Abort the work: waiting threads return at once, now and later."""
     shared[_GIVEN_UP] = 1
     posix = ctypes.CDLL(None)
     posix.pthread_mutex_lock(_address(shared, _MUTEX))
@@ -57,16 +57,16 @@ def _address(shared: NDArray[np.int64], field: int) -> ctypes.c_void_p:
 
 @njit(cache=True, inline="always")
 def next_index(shared: Any) -> Any:
-    """Return 0 for the first call of any thread, 1 for the next, and so on: for work of a single phase."""
+    """Return 0, 1, 2, ... over the calls of all threads; for work with a single phase."""
     return atomic_add(shared, _TAKEN, 1)
 
 
 @njit(cache=True)
 def next_piece(shared: Any, phase: int, pieces: int, thread: int, n_threads: int) -> int:
-    """Return a piece of the phase that no thread has yet; -1 if none is left, or the phase is over.
+    """Claim a piece of the phase; return -1 if none is left or the phase is over.
 
-    Each thread has its own range of pieces, the same in every phase, whose memory is in its caches; it takes
-    pieces of the others' ranges when its own is used up.
+    Each thread has its own range of pieces, the same in every phase, for cache locality. It steals pieces
+    from other ranges once its own is used up.
     """
     for turn in range(n_threads):
         owner = (thread + turn) % n_threads
@@ -87,7 +87,7 @@ def next_piece(shared: Any, phase: int, pieces: int, thread: int, n_threads: int
 
 @njit(cache=True)
 def finish_pieces(shared: Any, done: int, pieces: int) -> None:
-    """Count `done` pieces as finished; the last of all begins the next phase."""
+    """Count `done` pieces as finished; the last piece starts the next phase."""
     if done == 0 or atomic_add(shared, _FINISHED, done) + done < pieces:
         return
     atomic_add(shared, _FINISHED, -pieces)
@@ -100,7 +100,7 @@ def finish_pieces(shared: Any, done: int, pieces: int) -> None:
 
 @njit(cache=True)
 def next_phase(shared: Any, phase: int) -> int:
-    """Wait until a phase is over; return the present one, or -1 after `give_up`."""
+    """Wait until `phase` is over; return the current phase, or -1 after `give_up`."""
     for turn in range(_SPINS + _YIELDS):
         if atomic_load(shared, _NOW) != phase:
             break

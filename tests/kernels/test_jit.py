@@ -107,7 +107,7 @@ def test_where_no_cache_can_be_written_a_temporary_folder_takes_it_and_it_is_sai
         result, path, lasts, said = run()
         mine = temporary / f"heat-neo4j-{os.geteuid()}"
         assert (result, Path(path).parent, lasts) == ("3", mine, "False")
-        assert said == f"no cache folder can be written to, compiled code is kept in {mine}\n"
+        assert said == f"no cache folder is writable; compiled code is stored in {mine}\n"
         assert mine.stat().st_mode & 0o777 == 0o700
     assert len(list(mine.rglob("*.nbi"))) == 1
 

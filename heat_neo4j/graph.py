@@ -1,4 +1,4 @@
-"""`Graph`: the representation of an attributed graph in all other modules."""
+"""`Graph`: the attributed graph that all other modules use."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from scipy import sparse
 from heat_neo4j._utils.display import plural
 
 _AT_ONCE = 2**16
-_SHOWN = 20  # names of a kind in a notebook
+_SHOWN = 20  # maximum names of each kind in a notebook
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
 
 Triple = tuple[tuple[str, ...], str, tuple[str, ...]]
-"""Labels of a source, a type, labels of a target."""
+"""Labels of the source, type, labels of the target."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,23 @@ class Provenance:
     """The origin of a graph, as JSON data."""
 
     projection: Mapping[str, Any] = field(default_factory=dict)  # labels, types, weight, attributes, filters
-    counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, and so on
-    attribute_recipe: Sequence[Mapping[str, Any]] = ()  # of each property: how its values became columns
-    readings: Sequence[str] = ()  # of files and frames: which column was read as what, and an example
+    counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, ...
+    attribute_recipe: Sequence[Mapping[str, Any]] = ()  # for each property, how its values became columns
+    readings: Sequence[str] = ()  # for files and frames: how each column was read, with an example
 
 
 @dataclass(frozen=True, eq=False)
 class Relationships:
-    """Sources and targets of the relationships of each type; parallel ones of one type count once.
+    """Sources and targets of the relationships of each type; parallel relationships count once.
 
     Parameters
     ----------
     types : sequence of str
-        The T types, in any order without repetition.
+        The T distinct types, in any order.
     starts : int64 array of shape (T + 1,)
-        Those of type t are entries ``starts[t]`` to ``starts[t + 1] - 1``.
+        Relationships of type t are entries ``starts[t]`` to ``starts[t + 1] - 1``.
     source, target : int32 arrays of shape (R,)
-        Rows of the graph, source != target; those of a type are sorted by source, then target.
+        Rows of the graph, source != target; sorted by source, then target, within each type.
     """
 
     types: Sequence[str]
@@ -56,9 +56,9 @@ class Relationships:
     def from_pairs(
         cls, pairs: Mapping[str, tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]
     ) -> Relationships:
-        """Return the relationships of each type from sources and targets, in any order, repeated or not.
+        """Build the relationships of each type from sources and targets, in any order, with duplicates.
 
-        Relationships from a node to itself are left out, and types without others.
+        Self-loops are dropped, and types without other relationships.
         """
         names, sources, targets = [], [], []
         for name in sorted(pairs):
@@ -72,7 +72,7 @@ class Relationships:
         return cls(tuple(names), starts, np.concatenate((empty, *sources)), np.concatenate((empty, *targets)))
 
     def of(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return sources and targets of one type, sorted; both are empty if it has none."""
+        """Return the sources and targets of one type, sorted; both are empty if it has no relationships."""
         if name not in self.types:
             return self.source[:0], self.target[:0]
         place = list(self.types).index(name)
@@ -80,13 +80,13 @@ class Relationships:
         return self.source[own], self.target[own]
 
     def matrix(self, name: str, n_nodes: int) -> sparse.csr_array:
-        """Return the directed matrix of one type, shape (n_nodes, n_nodes): 1 where a relationship leads."""
+        """Return the directed 0/1 matrix of one type, shape (n_nodes, n_nodes)."""
         source, target = self.of(name)
         entries = (np.ones(len(source)), (source, target))
         return sparse.csr_array(entries, shape=(n_nodes, n_nodes))
 
     def among(self, nodes: NDArray[np.int64], n_nodes: int) -> Relationships:
-        """Return the relationships between some of the `n_nodes` nodes (rising rows), renumbered."""
+        """Return the relationships among some of `n_nodes` nodes (rows, sorted ascending), renumbered."""
         row_of = np.full(n_nodes, -1, dtype=np.int64)
         row_of[nodes] = np.arange(len(nodes))
         renumbered = {name: [row_of[ends] for ends in self.of(name)] for name in self.types}
@@ -96,7 +96,7 @@ class Relationships:
         )
 
     def schema(self, label_sets: Sequence[tuple[str, ...]], codes: NDArray[np.int64]) -> dict[Triple, int]:
-        """Count relationships by the labels of their source, their type, and the labels of their target.
+        """Count relationships by source labels, type and target labels.
 
         Node i has the labels ``label_sets[codes[i]]``.
         """
@@ -117,7 +117,7 @@ class Relationships:
         return self.some(~np.isin(codes, gone))
 
     def some(self, stays: NDArray[np.bool_]) -> Relationships:
-        """Return the relationships that a mask of shape (R,) selects."""
+        """Return the relationships selected by a mask of shape (R,)."""
         kept = {}
         for name, low, high in zip(self.types, self.starts[:-1], self.starts[1:], strict=True):
             own = stays[low:high]
@@ -138,34 +138,32 @@ class Graph:
     Parameters
     ----------
     adjacency : sparse matrix or array of shape (N, N)
-        Non-negative finite weights W. A symmetric matrix holds the weights of undirected edges; any other
-        holds those of directed ones, and both directions of each pair are summed. Scaling
-        all weights does not change the embedding. Zero weights and self-relationships are dropped, as a walk
-        learns nothing from them.
-        Stored as `scipy.sparse.csr_array`, float64, sorted indices.
+        Non-negative finite weights W. A symmetric matrix holds the weights of undirected edges. Any other
+        matrix holds weights of directed edges, and both directions of each pair are summed. Scaling all
+        weights does not change the embedding. Zero weights and self-loops are dropped, as walks learn nothing
+        from them. Stored as `scipy.sparse.csr_array`, float64, sorted indices.
     attributes : sparse or dense array of shape (N, F), optional
-        Finite attribute values X, raw: `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
+        Finite raw attribute values X; `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
     node_ids : sequence of str, optional
-        The database's element ids, in row order. Empty for a graph that came from no database.
+        Element ids of the database, in row order. Empty if the graph does not come from a database.
     keys : sequence, optional
-        The user's name of each node, such as the value of a property, or the node of a NetworkX graph:
-        hashable and unique.
+        The user's name for each node, such as a property value or a NetworkX node; hashable and unique.
     labels : mapping of str to bool array of shape (N,), optional
-        For each node label, which rows carry it.
+        For each node label, a mask of the rows that have it.
     attribute_names : sequence of str, optional
         Names of the F columns.
     provenance : Provenance, optional
-        Where the graph came from.
+        Origin of the graph.
     edge_times : float64 array of shape (n_edges,), optional
-        The time since when each edge exists, NaN if unknown: seconds since 1970 UTC if `times_are_dates`,
-        otherwise the user's own number. In the order of
-        ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted by u, then v.
+        Creation time of each edge, NaN if unknown: seconds since 1970 UTC if `times_are_dates`, otherwise a
+        number of the user. In the order of ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted
+        by u, then v.
     times_are_dates : bool
         Whether `edge_times` are dates.
     relationships : Relationships, optional
         Directions and types of the pairs in `adjacency`; None if unknown.
     checked : csr_array, optional
-        `adjacency` itself, if it is known to have the stored form: symmetric, finite weights above 0, no
+        `adjacency` itself, if it already has the stored form: symmetric, finite positive weights, no
         diagonal, sorted unique indices. It is then neither checked nor copied.
 
     Raises
@@ -173,8 +171,8 @@ class Graph:
     TypeError
         If `adjacency` is not a scipy sparse matrix.
     ValueError
-        If shapes disagree, a weight or attribute is negative (weights) or not finite, a time is infinite, or
-        a relationship leads to a row that does not exist.
+        If shapes disagree, a weight is negative, a weight or attribute is not finite, a time is infinite, or
+        a relationship refers to a row that does not exist.
     """
 
     adjacency: sparse.csr_array
@@ -217,7 +215,7 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes N, isolated ones included."""
+        """Number of nodes N, including isolated ones."""
         return int(self.adjacency.shape[0])
 
     @property
@@ -227,7 +225,7 @@ class Graph:
 
     @property
     def edges(self) -> sparse.coo_array:
-        """Each undirected edge once, with its weight: entries (u, v), u < v, sorted by u, then v."""
+        """The undirected edges with their weights: entries (u, v), u < v, sorted by u, then v."""
         return sparse.coo_array(sparse.triu(self.adjacency, k=1, format="csr"))
 
     @property
@@ -242,16 +240,16 @@ class Graph:
 
     @property
     def names(self) -> Sequence[Any]:
-        """Names of the nodes in results: `keys`, else `node_ids`, else the numbers of the rows; length N."""
+        """Node names in results: `keys`, otherwise `node_ids`, otherwise row numbers; length N."""
         return self.keys or self.node_ids or range(self.n_nodes)
 
     def among(self, nodes: NDArray[np.int64]) -> Graph:
-        """Return the graph of some nodes and of the edges between them.
+        """Return the induced subgraph of some nodes.
 
         Parameters
         ----------
         nodes : int64 array of shape (M,)
-            Rows of this graph, rising; those of the new graph in this order.
+            Rows of this graph, sorted ascending; the order of the new graph's rows.
         """
         edges, inside = self.edges, np.isin(np.arange(self.n_nodes), nodes)
         joins_two = inside[edges.row] & inside[edges.col]
@@ -269,7 +267,7 @@ class Graph:
         )
 
     def packed(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the graph as arrays and JSON data, from which `unpacked` restores it to the bit."""
+        """Return the graph as arrays and JSON data, from which `unpacked` restores it exactly."""
         facts = {
             "node_ids": list(self.node_ids),
             "keys": list(map(_plain_name, self.keys)),
@@ -295,7 +293,7 @@ class Graph:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Graph:
-        """Return the graph that `packed` described; raises some error if the parts do not match."""
+        """Restore the graph that `packed` described; raises an error if the parts do not match."""
         own: dict[str, Any] = {
             name: tuple(each) if isinstance(each, list) else each for name, each in facts.items()
         }
@@ -321,7 +319,7 @@ class Graph:
         )
 
     def digest(self) -> str:
-        """Return a hash of everything that an embedding depends on: nodes, weights, attributes, types."""
+        """Return a hash of all inputs of an embedding: nodes, weights, attributes, types."""
         digest = blake2b(digest_size=16)
         for begin in range(0, len(self.node_ids), _AT_ONCE):
             digest.update(json.dumps(list(self.node_ids[begin : begin + _AT_ONCE])).encode())
@@ -340,9 +338,10 @@ class Graph:
         return digest.hexdigest()
 
     def schema(self) -> dict[Triple, int]:
-        """Count relationships by the labels of their source, their type, and the labels of their target.
+        """Count relationships by source labels, type and target labels.
 
-        Labels are sorted; none are an empty tuple. Empty where `relationships` is None.
+        Labels are sorted tuples, empty for nodes without labels. The result is empty if `relationships` is
+        None.
         """
         if self.relationships is None:
             return {}
@@ -380,14 +379,14 @@ def _unpacked_matrix(name: str, arrays: Mapping[str, NDArray[Any]]) -> sparse.cs
 
 
 def _plain_name(name: Any) -> Any:
-    """Return a node's name as JSON data, a tuple as a list; a TypeError if JSON does not have it."""
+    """Convert a node's name to JSON data, tuples to lists; raises TypeError if JSON cannot represent it."""
     if isinstance(name, tuple):
         return list(map(_plain_name, name))
     if isinstance(name, np.generic):
         name = name.item()
     if name is None or isinstance(name, str | int | float):
         return name
-    raise TypeError(f"a graph with node names such as {name!r} cannot be saved: use texts or numbers")
+    raise TypeError(f"a graph with node names such as {name!r} cannot be saved: use strings or numbers")
 
 
 def _name_of_plain(name: Any) -> Any:
@@ -397,14 +396,14 @@ def _name_of_plain(name: Any) -> Any:
 def earliest_times(
     u: NDArray[np.int64], v: NDArray[np.int64], times: NDArray[np.float64], n_nodes: int
 ) -> NDArray[np.float64]:
-    """Return since when each undirected edge exists: the earliest time of its relationships.
+    """Return the creation time of each undirected edge: the earliest time of its relationships.
 
-    `u` and `v` are rows, u != v, in either order; a pair may occur several times, with NaN for an unknown
-    time. The times are in the order of `Graph.edge_times`, NaN for a pair without any; the same bits
-    for any order of pairs.
+    `u` and `v` are rows, u != v, in either order; pairs may repeat, with NaN for unknown times. The result is
+    in the order of `Graph.edge_times`, NaN for a pair without times, and does not depend on the order of
+    pairs.
     """
     pairs = np.minimum(u, v) * np.int64(n_nodes) + np.maximum(u, v)
-    times = times + 0.0  # -0.0 would be the same time in other bits
+    times = times + 0.0  # turns -0.0 into 0.0, so that equal times have equal bits
     order = np.lexsort((times, pairs))  # NaN last
     first = np.diff(pairs[order], prepend=-1) != 0
     earliest: NDArray[np.float64] = times[order[first]]
@@ -412,14 +411,14 @@ def earliest_times(
 
 
 def check_weights(weights: NDArray[np.float64]) -> None:
-    """Raise a ValueError if a positive weight is too small or too large to be summed and divided."""
+    """Raise ValueError if a positive weight is too small or too large to be summed and divided."""
     odd = weights[(weights < _SMALLEST_WEIGHT) | (weights > _LARGEST_WEIGHT)]
     if odd.size:
-        raise ValueError(f"a weight is {odd[0]:g}: other than 0, it must lie between 1e-290 and 1e290")
+        raise ValueError(f"a weight is {odd[0]:g}: weights must be 0 or between 1e-290 and 1e290")
 
 
 def _is_sparse(values: Any) -> bool:
-    """Tell it as a plain bool: `issparse` would narrow the type to a base class that has no shape."""
+    """Return `issparse` as a plain bool; it would narrow the type to a base class without a shape."""
     return bool(sparse.issparse(values))
 
 
@@ -436,7 +435,7 @@ def _symmetric(matrix: Any, names: Sequence[Any]) -> sparse.csr_array:
             first = int(np.argmax(bad))
             ends = " to ".join(_called(names, int(end[first])) for end in (entries.row, entries.col))
             count = f"{int(bad.sum()):,} of {csr.nnz:,} are"
-            raise ValueError(f"a {what} weight leads from {ends}, and {count}: weights must be 0 or more")
+            raise ValueError(f"the weight from {ends} is {what}, and {count}: weights must be 0 or more")
     csr.sum_duplicates()
     transpose = sparse.csr_array(csr.T)
     transpose.sort_indices()
@@ -490,7 +489,7 @@ def _checked_attributes(
 
 
 def _called(names: Sequence[Any], row: int) -> str:
-    """Return the name of a row's node if it has one, else the number of the row."""
+    """Return the name of a row's node, or the row number if it has no name."""
     return f"node {names[row]!r}" if row < len(names) else f"row {row}"
 
 
@@ -499,22 +498,22 @@ def _checked_times(values: Any, n_edges: int) -> NDArray[np.float64]:
     if times.shape != (n_edges,):
         raise ValueError(f"edge_times must have one entry per edge: shape {times.shape} for {n_edges} edges")
     if any(np.isinf(times[part]).any() for part in _parts(len(times))):
-        raise ValueError("edge_times has an infinite time; one that is not known is NaN")
+        raise ValueError("edge_times has an infinite time: use NaN for unknown times")
     return times
 
 
 def _parts(length: int) -> Iterator[slice]:
-    """Yield parts of an array that may be larger than memory."""
+    """Yield slices of an array that may not fit in memory."""
     return (slice(begin, begin + _AT_ONCE) for begin in range(0, length, _AT_ONCE))
 
 
 def _each_once(
     source: NDArray[np.integer[Any]], target: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the pairs of different ends, each once, sorted by source, then target."""
+    """Return the distinct pairs without self-loops, sorted by source, then target."""
     source, target = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
     width = int(target.max(initial=0)) + 1
-    codes = np.sort((source * width + target)[source != target])  # np.unique takes ten times as long
+    codes = np.sort((source * width + target)[source != target])  # np.unique is ten times slower
     codes = codes[np.diff(codes, prepend=-1) != 0]
     return (codes // width).astype(np.int32), (codes % width).astype(np.int32)
 

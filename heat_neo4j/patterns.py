@@ -1,8 +1,8 @@
 """`Pattern`: source label, relationship type, target label; links are predicted by pattern.
 
-A node may have several labels. As a source of a type it counts under one of them: the rarest label that all
-sources of the type have. If there is none, it is the label that most of them have; the rest count under
-the label that most of the rest have, and so on. The same holds for targets.
+A node with several labels counts under one of them as a source of a type: the rarest label that all sources
+of the type have. If there is none, it is the label that most sources have; the rest count under the label
+that most of the rest have, and so on. The same applies to targets.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.graph import Triple
 
 NO_LABEL = ""
-"""The label of nodes without any."""
+"""Label of nodes without labels."""
 
-_SHOWN = 3  # patterns that a note names
-_FEWEST = 10  # relationships of a pattern that is predicted without being named
+_SHOWN = 3  # maximum patterns named in a note
+_FEWEST = 10  # minimum relationships of a pattern that is predicted by default
 
 _QUOTED = r"`(?:[^`]|``)+`"
 _NAME = rf"({_QUOTED}|[^`()\[\]>]*?)"
@@ -37,16 +37,16 @@ class Pattern(NamedTuple):
     target: str
 
     def __str__(self) -> str:
-        """Return the pattern as `chosen_patterns` takes it, such as ``User-RATED->Movie``."""
+        """Return the pattern in the syntax of `chosen_patterns`, such as ``User-RATED->Movie``."""
         source, kind, target = map(_quoted, self)
         return f"{source}-{kind}->{target}"
 
 
 def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int]) -> dict[Pattern, int]:
-    """Return the patterns of a graph with their relationships, by type, then most relationships first.
+    """Return the patterns of a graph with relationship counts, sorted by type, then descending count.
 
-    Each relationship belongs to one pattern. `schema` counts relationships by the labels of their ends and
-    their type, `carriers` the nodes with each label.
+    Each relationship belongs to one pattern. `schema` counts relationships by source labels, type and target
+    labels; `carriers` counts the nodes with each label.
     """
     counts: Counter[Pattern] = Counter()
     by_type: defaultdict[str, dict[Triple, int]] = defaultdict(dict)
@@ -71,7 +71,7 @@ def common_patterns(observed: Mapping[Pattern, int]) -> dict[Pattern, int]:
 
 
 def rare_patterns_note(observed: Mapping[Pattern, int]) -> str | None:
-    """Return one line that names patterns that are too rare, or None if there are none."""
+    """Return a one-line note on patterns that are too rare, or None if there are none."""
     common = common_patterns(observed)
     rare = [pattern for pattern in observed if pattern not in common]
     if not rare:
@@ -82,7 +82,7 @@ def rare_patterns_note(observed: Mapping[Pattern, int]) -> str | None:
     few = ", ".join(map(str, rare[:_SHOWN])) + (", ..." if len(rare) > _SHOWN else "")
     return (
         f"no links are predicted for rare patterns: {what} fewer than {_fewest(observed.values())} "
-        f"relationships{of} ({few}); --predict PATTERN predicts one all the same"
+        f"relationships{of} ({few}); use --predict PATTERN to predict one anyway"
     )
 
 
@@ -93,21 +93,21 @@ def _fewest(counts: Collection[int]) -> int:
 def chosen_patterns(
     specs: Sequence[str | Sequence[str]], schema: Mapping[Triple, int], carriers: Mapping[str, int]
 ) -> dict[Pattern, int]:
-    """Return the requested patterns with their relationships, in the requested order.
+    """Return the requested patterns with relationship counts, in the requested order.
 
     Parameters
     ----------
     specs : sequence of str or of (source, type, target)
-        ``User-RATED->Movie`` or ``(User)-[RATED]->(Movie)``. ``*`` and ``?`` stand for any text and any
-        character; a name with them, or with ``-``, is written in backticks. A name without them may be any
-        label, also one under which `observed_patterns` does not count nodes.
+        ``User-RATED->Movie`` or ``(User)-[RATED]->(Movie)``. ``*`` matches any text, ``?`` any character.
+        Write names that contain ``*``, ``?`` or ``-`` in backticks. A name without wildcards can be any
+        label, including labels under which `observed_patterns` does not count nodes.
     schema, carriers
         As for `observed_patterns`.
 
     Raises
     ------
     ValueError
-        If one has another form, or matches no relationship of the graph.
+        If a pattern is malformed or matches no relationship of the graph.
     """
     observed = observed_patterns(schema, carriers)
     chosen: dict[Pattern, int] = {}
@@ -123,7 +123,7 @@ def chosen_patterns(
 def _one_label_each(
     own: Mapping[Triple, int], end: int, carriers: Mapping[str, int]
 ) -> dict[tuple[str, ...], str]:
-    """Return the label under which the nodes with each set of labels count as one end of a type."""
+    """Return the label under which each set of labels counts at one end of a type."""
     ends: Counter[tuple[str, ...]] = Counter()
     for triple, count in own.items():
         ends[triple[0] if end == 0 else triple[2]] += count
@@ -138,7 +138,7 @@ def _one_label_each(
     heapify(best_first)
     while len(under) < len(ends):
         count, _, best = heappop(best_first)
-        if -count != covered[best]:  # another label has taken some of its nodes since
+        if -count != covered[best]:  # outdated: another label has taken some of its nodes
             continue
         for labels in carrying[best]:
             if labels in under:
@@ -152,7 +152,7 @@ def _one_label_each(
 
 class _Name(NamedTuple):
     text: str
-    is_literal: bool  # whether * and ? stand for themselves
+    is_literal: bool  # whether * and ? are literal characters
 
     def __str__(self) -> str:
         return _quoted(self.text) if self.is_literal else self.text
@@ -162,10 +162,10 @@ class _Name(NamedTuple):
 
 
 def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[int]:
-    """Return how many of `k` links a node gets from each pattern.
+    """Return the maximum number of links per node for each pattern, out of `k`.
 
-    A pattern shares the `k` links evenly with those of its source label, or with those of its target label if
-    these are fewer. A node gets one link of each pattern at least.
+    The `k` links are divided evenly among the patterns with the same source label, or with the same target
+    label if these are fewer. Each pattern gets at least one.
     """
     sources, targets = (Counter(pattern[end] for pattern in patterns) for end in (0, 2))
     limits = []
@@ -176,7 +176,7 @@ def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[int]:
 
 
 def check_pattern(spec: str | Sequence[str]) -> str:
-    """Return a requested pattern as text; a ValueError if `chosen_patterns` could not read it."""
+    """Return a requested pattern as text; raises ValueError if it is malformed."""
     source, kind, target = _parsed(spec)
     return spec if isinstance(spec, str) else f"{source}-{kind}->{target}"
 
@@ -190,7 +190,7 @@ def _parsed(spec: str | Sequence[str]) -> tuple[_Name, _Name, _Name]:
     match = _SPEC.fullmatch(spec.strip())
     if match is None or not match[2]:
         raise ValueError(
-            f"{spec!r} is no pattern: write User-RATED->Movie, with * for any name, and names that hold a "
+            f"{spec!r} is not a pattern: write User-RATED->Movie, with * for any name, and names with a "
             "hyphen in backticks"
         )
     source, kind, target = (_unquoted(name) for name in match.groups())
@@ -200,7 +200,7 @@ def _parsed(spec: str | Sequence[str]) -> tuple[_Name, _Name, _Name]:
 def _matches(
     wanted: tuple[_Name, _Name, _Name], observed: Mapping[Pattern, int], schema: Mapping[Triple, int]
 ) -> Iterator[tuple[Pattern, int]]:
-    """Yield the matching patterns: observed ones, and those of literally named labels."""
+    """Yield the matching patterns: observed ones, and those with labels given literally."""
     source, kind, target = wanted
     for types in sorted({pattern.type for pattern in observed if kind.matches(pattern.type)}):
         own = [pattern for pattern in observed if pattern.type == types]
@@ -246,7 +246,7 @@ def _no_such(
             return f"{text}: the projection has no {what} {name.text!r}{did_you_mean(name.text, there)}"
     few = ", ".join(map(str, list(observed)[:5])) or "none"
     more = ", ..." if len(observed) > 5 else ""
-    return f"{text}: no relationship of the projection is of this pattern; it has {few}{more}"
+    return f"{text}: the projection has no relationship of this pattern; it has {few}{more}"
 
 
 def _has_wildcard(name: str) -> bool:

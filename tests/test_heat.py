@@ -394,7 +394,7 @@ def test_what_cannot_be_saved_or_loaded_is_named(model, tmp_path):
     with pytest.raises(ConfigError, match="is no file that"):
         HEAT.load(tmp_path / "arrays.npz")
     dates = nx.relabel_nodes(nx.path_graph(4), lambda i: frozenset([i]))
-    with pytest.raises(TypeError, match="cannot be saved: use texts or numbers"):
+    with pytest.raises(TypeError, match="cannot be saved: use strings or numbers"):
         HEAT(**SMALL).fit(dates).save(other)
     with pytest.raises(NotFittedError):
         HEAT().save(other)

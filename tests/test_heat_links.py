@@ -97,7 +97,7 @@ def test_another_fit_forgets_the_score() -> None:
 def test_a_graph_of_few_edges_gives_the_nearest_and_a_warning() -> None:
     ring = nx.cycle_graph(34)
     few = HEAT(**SMALL).fit(ring)
-    with pytest.warns(UserWarning, match="no link score: 7 edges .* the nearest come first"):
+    with pytest.warns(UserWarning, match="no link score: only 7 edges .* the nearest come first"):
         links = few.predict_links(k=3)
     assert links.probability is None
     with pytest.warns(UserWarning, match="the nearest come first"):

@@ -1,7 +1,7 @@
-"""How far an embedding moved from one run to the next, and the isometry that aligns it with the earlier.
+"""Drift of an embedding between runs, and the isometry that aligns a run with an earlier one.
 
-Distances between nodes hold everything that was learnt; the position and the rotation of the whole are
-random. An isometry removes this difference, so that coordinates of two runs can be compared.
+Only distances between nodes carry information; the position and rotation of the whole are random. An isometry
+removes this difference, so that coordinates of two runs can be compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,22 +18,22 @@ from heat_neo4j.geometry.search import nearest_neighbours
 
 Array = NDArray[np.float64]
 
-_NEIGHBOURS = 10  # nearest nodes of each that are compared
+_NEIGHBOURS = 10  # nearest nodes compared per node
 _MOST_MOVED = 10
 _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How far the common nodes of two versions have moved."""
+    """Movement of the nodes that two versions have in common."""
 
     nodes: int
-    moved: int  # nodes that are not where they were to the bit
-    mean: float  # hyperbolic distance between where a node was and where it is
-    quantiles: Mapping[str, float]  # of that distance: "0.5", "0.9", "0.99" and "1.0", the largest
-    overlap: float | None  # mean share of the 10 nearest nodes, of up to 1,000, that stayed; None for 1 node
-    radius_change: float  # mean of the new radius less the old one
-    most_moved: tuple[tuple[str, float], ...]  # the ten nodes that moved most, and how far
+    moved: int  # nodes whose coordinates differ in any bit
+    mean: float  # mean hyperbolic distance between old and new position
+    quantiles: Mapping[str, float]  # of that distance: "0.5", "0.9", "0.99" and "1.0" (maximum)
+    overlap: float | None  # mean share of a node's 10 nearest that stayed, over a sample; None for one node
+    radius_change: float  # mean of new radius minus old radius
+    most_moved: tuple[tuple[str, float], ...]  # the ten nodes that moved farthest, with distances
 
     def to_dict(self) -> dict[str, Any]:
         """Return the drift as JSON data."""
@@ -53,7 +53,7 @@ def measure_drift(old: Array, new: Array, node_ids: Sequence[str], sample: int =
     """
     if old.shape != new.shape or len(node_ids) != len(old):
         raise ValueError(
-            f"embeddings must be of the same nodes: {old.shape}, {new.shape}, {len(node_ids)} ids"
+            f"embeddings must have the same nodes: {old.shape}, {new.shape}, {len(node_ids)} ids"
         )
     if not len(old):
         return Drift(0, 0, 0.0, dict.fromkeys(map(str, _QUANTILES), 0.0), None, 0.0, ())
@@ -82,23 +82,23 @@ def _overlap(old: Array, new: Array, most: int) -> float | None:
 
 
 class Isometry(NamedTuple):
-    """A Lorentz transformation that keeps the hyperboloid: boosts, rotations, reflections.
+    """A Lorentz transformation that maps the hyperboloid to itself: boosts, rotations, reflections.
 
-    The matrix, of shape (d + 1, d + 1), acts on columns; time last.
+    The matrix, shape (d + 1, d + 1), acts on column vectors; time last.
     """
 
     matrix: Array
 
     @one_blas_thread()
     def __call__(self, points: Array) -> Array:
-        """Return the moved points, shape (N, d + 1); their time is computed anew."""
+        """Return the transformed points, shape (N, d + 1); time is recomputed from the spatial part."""
         return lift((points @ self.matrix.T)[:, :-1])
 
 
 def boost_to_origin(point: Array) -> Array:
     """Return the matrix of the boost that moves one point of shape (d + 1,) to the origin, without rotation.
 
-    With spatial part s and time t it is [[I + s s^T / (1 + t), -s], [-s^T, t]]; its inverse has s and not -s.
+    With spatial part s and time t it is [[I + s s^T / (1 + t), -s], [-s^T, t]]; the inverse has s for -s.
     """
     spatial, time = point[:-1], point[-1]
     d = len(spatial)
@@ -111,11 +111,11 @@ def boost_to_origin(point: Array) -> Array:
 
 @one_blas_thread()
 def fit_isometry(source: Array, target: Array) -> Isometry:
-    """Return the isometry that brings `source` near to `target`, both of shape (N, d + 1), row by row.
+    """Return the isometry that best aligns `source` with `target`, row by row; both of shape (N, d + 1).
 
-    Both sets are moved by a boost so that their Lorentz centroid is the origin; there the best rotation, or
-    rotation and reflection, is the orthogonal Procrustes solution for their logarithms (directions times
-    radii, so that points far out do not decide alone). A ValueError if shapes differ, or there is no point.
+    A boost moves the Lorentz centroid of each set to the origin. The rotation (and reflection) there is the
+    orthogonal Procrustes solution for the points' logarithms (direction times radius, so that far points do
+    not dominate). Raises ValueError if shapes differ or there are no points.
 
     References
     ----------
@@ -143,7 +143,7 @@ def _centre(points: Array) -> Array:
 
 
 def _logarithms(points: Array, matrix: Array) -> Array:
-    """Return moved points as tangent vectors at the origin, shape (N, d)."""
+    """Return the transformed points as tangent vectors at the origin, shape (N, d)."""
     moved = Isometry(matrix)(points)
     spatial = moved[:, :-1]
     norm = np.linalg.norm(spatial, axis=1)

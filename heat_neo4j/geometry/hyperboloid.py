@@ -18,12 +18,12 @@ from heat_neo4j._kernels.elementwise import arccosh1p, arcsinh, cosh, sinh
 from heat_neo4j._kernels.sparse import dense_products
 
 Array = NDArray[np.float64]
-_TINY = 1e-12  # below this length sinh(t) / t is 1 to the last bit
-_TOLERANCE = 1e-6  # of <x, x> = -1, as a share of the squared time
+_TINY = 1e-12  # below this length, sinh(t) / t rounds to 1
+_TOLERANCE = 1e-6  # of <x, x> = -1, relative to the squared time
 
 
 class NotHyperbolicError(ValueError):
-    """Coordinates that are not points of hyperbolic space."""
+    """Raised for coordinates that are not points of hyperbolic space."""
 
 
 def minkowski_inner(x: Array, y: Array) -> Array:
@@ -40,10 +40,10 @@ def lift(spatial: Array) -> Array:
 
 
 def _excess(x: Array, y: Array) -> Array:
-    """Return z = cosh(d) - 1, shape (...), exact for near-coincident points too.
+    """Return z = cosh(d) - 1, shape (...), accurate also for nearly coincident points.
 
-    It is half the Minkowski square of x - y, where the time difference is
-    (|s_x|^2 - |s_y|^2) / (t_x + t_y): no two large numbers are subtracted.
+    It is half the Minkowski square of x - y. The time difference is (|s_x|^2 - |s_y|^2) / (t_x + t_y), which
+    avoids cancellation.
     """
     difference = x[..., :-1] - y[..., :-1]
     total = x[..., :-1] + y[..., :-1]
@@ -52,7 +52,7 @@ def _excess(x: Array, y: Array) -> Array:
 
 
 def distance(x: Array, y: Array) -> Array:
-    """Return the hyperbolic distance of points, shape (...), exact for near-coincident points too."""
+    """Return the hyperbolic distance of points, shape (...), accurate also for nearly coincident points."""
     result: Array = arccosh1p(_excess(x, y))
     return result
 
@@ -60,12 +60,12 @@ def distance(x: Array, y: Array) -> Array:
 def add_to_centroid(
     centroid: Array, weight: Array, x: Array, x_weight: Array | float = 1.0
 ) -> tuple[Array, Array]:
-    """Return the Lorentz centroid of some points and of one more, and its weight; rows broadcast.
+    """Add a point to a Lorentz centroid; return the new centroid and its weight. Rows broadcast.
 
-    The centroid of x_1, ..., x_n is S / w with S = x_1 + ... + x_n and weight w = sqrt(-<S, S>); of one point
-    it is the point, with weight 1. With another point, or a centroid of weight v, its weight is the root of
-    (w + v)^2 + 2 w v (cosh(d) - 1), d their distance: no two large numbers are subtracted. See M. Law et al.,
-    "Lorentzian Distance Learning for Hyperbolic Representations" (ICML 2019), section 3.
+    The centroid of x_1, ..., x_n is S / w with S = x_1 + ... + x_n and weight w = sqrt(-<S, S>); a single
+    point is its own centroid, with weight 1. Adding a point or centroid of weight v at distance d gives the
+    weight sqrt((w + v)^2 + 2 w v (cosh(d) - 1)), without cancellation. See M. Law et al., "Lorentzian
+    Distance Learning for Hyperbolic Representations" (ICML 2019), section 3.
     """
     heavier = np.sqrt((weight + x_weight) ** 2 + 2.0 * weight * x_weight * _excess(centroid, x))
     added = np.broadcast_to(x_weight, weight.shape)[..., None] * x[..., :-1]
@@ -76,7 +76,7 @@ def add_to_centroid(
 def centroids(weights: sparse.csr_array, x: Array) -> Array:
     """Return the weighted Lorentz centroids S / sqrt(-<S, S>), S = sum of w_j x_j, shape (M, d + 1).
 
-    `weights`, of shape (M, N), are not below 0, and not all 0 in a row.
+    `weights`, shape (M, N), are non-negative, with at least one positive entry per row.
     """
     total = dense_products(
         weights.indptr.astype(np.int64, copy=False),
@@ -86,7 +86,7 @@ def centroids(weights: sparse.csr_array, x: Array) -> Array:
     )
     spatial, time = total[:, :-1], total[:, -1]
     norm = np.linalg.norm(spatial, axis=1)
-    # Never below the squared sum of the weights; far out the difference of large numbers says less.
+    # At least the squared sum of the weights; far out, the difference is dominated by cancellation.
     square = np.maximum((time - norm) * (time + norm), np.asarray(weights.sum(axis=1)).ravel() ** 2)
     return lift(spatial / np.sqrt(square)[:, None])
 
@@ -97,14 +97,14 @@ def radius(x: Array) -> Array:
 
 
 def at_radius(x: Array, radii: Array) -> Array:
-    """Return the points in the same directions at other distances from the origin, shape (...) of `radii`."""
+    """Move points radially to the distances `radii` from the origin, shape (...)."""
     norm = np.linalg.norm(x[..., :-1], axis=-1)
     scale = np.divide(sinh(radii), norm, out=np.zeros_like(norm), where=norm > 0)
     return lift(x[..., :-1] * scale[..., None])
 
 
 def project_tangent(x: Array, v: Array) -> Array:
-    """Return the part of `v` that is tangent at `x`: v + <x, v> x."""
+    """Return the tangential part of `v` at `x`: v + <x, v> x."""
     return v + minkowski_inner(x, v)[..., None] * x
 
 
@@ -116,7 +116,7 @@ def pair_distances(embedding: Array, pairs: NDArray[np.int64]) -> Array:
 def exp_map(x: Array, v: Array) -> Array:
     """Return the end of the geodesic from `x` with tangent vector `v`: cosh|v| x + sinh|v| v / |v|.
 
-    The time is computed from the spatial coordinates, so that the point lies on the hyperboloid.
+    Time is recomputed from the spatial coordinates, so that the point is on the hyperboloid.
     """
     norm = np.sqrt(np.maximum(minkowski_inner(v, v), 0.0))[..., None]
     across = np.where(norm > _TINY, sinh(norm) / np.where(norm > _TINY, norm, 1.0), 1.0)
@@ -124,10 +124,10 @@ def exp_map(x: Array, v: Array) -> Array:
 
 
 def log_map(x: Array, y: Array) -> Array:
-    """Return the tangent vector at `x` that `exp_map` takes to `y`: d / sinh(d) (y - cosh(d) x)."""
+    """Return the tangent vector at `x` that `exp_map` maps to `y`: d / sinh(d) (y - cosh(d) x)."""
     d = distance(x, y)[..., None]
     factor = np.where(d > _TINY, d / np.where(d > _TINY, sinh(d), 1.0), 1.0)
-    # y - cosh(d) x = (y - x) - (cosh(d) - 1) x, which keeps close points apart
+    # y - cosh(d) x = (y - x) - (cosh(d) - 1) x, which is accurate for close points
     return project_tangent(x, factor * ((y - x) - 2.0 * sinh(0.5 * d) ** 2 * x))
 
 
@@ -137,7 +137,7 @@ def to_poincare(x: Array) -> Array:
 
 
 def from_poincare(b: Array) -> Array:
-    """Return the hyperboloid points of Poincare ball coordinates; a ValueError if a norm is not below 1."""
+    """Return the hyperboloid points of Poincare ball coordinates; raises ValueError if a norm is >= 1."""
     b = np.asarray(b, dtype=np.float64)
     return lift(2.0 * b / _one_minus_square(b, "Poincare"))
 
@@ -148,18 +148,18 @@ def to_klein(x: Array) -> Array:
 
 
 def from_klein(k: Array) -> Array:
-    """Return the hyperboloid points of Klein ball coordinates; a ValueError if a norm is not below 1."""
+    """Return the hyperboloid points of Klein ball coordinates; raises ValueError if a norm is >= 1."""
     k = np.asarray(k, dtype=np.float64)
     return lift(k / np.sqrt(_one_minus_square(k, "Klein")))
 
 
 def check_points(x: Array) -> None:
-    """Raise a `NotHyperbolicError` at the first row that is not finite, or has |<x, x> + 1| > 1e-6 time^2."""
+    """Raise `NotHyperbolicError` for the first row that is not finite or has |<x, x> + 1| > 1e-6 time^2."""
     if x.ndim != 2 or x.shape[1] < 2:
         raise ValueError(f"hyperboloid points must have shape (N, d + 1), got {x.shape}")
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
-        raise NotHyperbolicError(f"row {int(np.argmin(finite))} has a coordinate that is NaN or infinite")
+        raise NotHyperbolicError(f"row {int(np.argmin(finite))} has a NaN or infinite coordinate")
     is_on = (np.abs(minkowski_inner(x, x) + 1.0) <= _TOLERANCE * x[:, -1] ** 2) & (x[:, -1] > 0)
     if not is_on.all():
         row = int(np.argmin(is_on))
@@ -167,7 +167,7 @@ def check_points(x: Array) -> None:
 
 
 def _one_minus_square(b: Array, model: str) -> Array:
-    """Return 1 - |b|^2, checked to be positive, with a last axis of length 1."""
+    """Return 1 - |b|^2 with a last axis of length 1; raises `NotHyperbolicError` unless positive."""
     one_minus_square = 1.0 - np.sum(b * b, axis=-1, keepdims=True)
     if not (one_minus_square > 0).all():
         raise NotHyperbolicError(f"{model} coordinates must have norm below 1")

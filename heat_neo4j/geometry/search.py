@@ -1,6 +1,6 @@
-"""Exact searches among points on the hyperboloid: nearest neighbours, and nearest pairs that no edge joins.
+"""Exact searches on the hyperboloid: nearest neighbours, and nearest unlinked pairs.
 
-Points are stored in blocks; a search skips most of them.
+Points are stored in blocks; a search prunes most of them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from heat_neo4j.geometry.hyperboloid import check_points
 
 Partners = tuple[NDArray[np.float64], NDArray[np.int64]]
 
-_ROWS_PER_REPORT = 8192  # nodes between two progress reports
+_ROWS_PER_REPORT = 8192  # nodes between progress reports
 
 
 def columns_of(embedding: ArrayLike, n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the spatial coordinates transposed, shape (d, N), and the times of one point per node.
+    """Return the transposed spatial coordinates, shape (d, N), and the times, shape (N,).
 
-    A ValueError if there is not one row per node, or a row is not on the hyperboloid.
+    Raises ValueError if there is not one row per node or a row is not on the hyperboloid.
     """
     points = np.asarray(embedding, dtype=np.float64)
     check_points(points)
@@ -44,22 +44,22 @@ def columns_of(embedding: ArrayLike, n_nodes: int) -> tuple[NDArray[np.float64],
 
 
 class Blocks(NamedTuple):
-    """M points on the hyperboloid in T blocks of `BLOCK` places; the last may be partly empty."""
+    """M points on the hyperboloid in T blocks of `BLOCK` positions; the last may be partly empty."""
 
-    points: NDArray[np.float64]  # (M, d), by place
-    time: NDArray[np.float64]  # (M,), by place
-    node: NDArray[np.int64]  # (M,): which point is at a place
-    projections: NDArray[np.float64]  # (T, PROJECTED, BLOCK): of the coordinates in the ball
+    points: NDArray[np.float64]  # (M, d), by position
+    time: NDArray[np.float64]  # (M,), by position
+    node: NDArray[np.int64]  # (M,): the point at each position
+    projections: NDArray[np.float64]  # (T, PROJECTED, BLOCK): projections of ball coordinates
     one_minus_squares: NDArray[np.float64]  # (T, BLOCK): 1 - |x|^2 in the ball, in (0, 1]
-    boxes: NDArray[np.float64]  # (T, 2, PROJECTED): least and largest projection
-    largest: NDArray[np.float64]  # (T,): largest 1 - |x|^2
-    group_boxes: NDArray[np.float64]  # (G, 2, PROJECTED): of each group of `GROUP` blocks
+    boxes: NDArray[np.float64]  # (T, 2, PROJECTED): minimum and maximum projection
+    largest: NDArray[np.float64]  # (T,): maximum of 1 - |x|^2
+    group_boxes: NDArray[np.float64]  # (G, 2, PROJECTED): the same for each group of `GROUP` blocks
     group_largest: NDArray[np.float64]  # (G,)
-    masks: NDArray[np.uint8]  # (T,): all roles that the points of a block have
+    masks: NDArray[np.uint8]  # (T,): union of the roles of a block's points
 
 
 def make_blocks(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: NDArray[np.uint8]) -> Blocks:
-    """Arrange M points, spatial coordinates of shape (d, M), so that near ones are in one block."""
+    """Arrange M points, spatial coordinates of shape (d, M), into blocks of nearby points."""
     projection = _projection((spatial / (1.0 + time)).T)
     node = np.asarray(cKDTree(projection, leafsize=BLOCK).indices, dtype=np.int64)
     padded = np.append(node, np.full(-len(node) % BLOCK, node[-1])).reshape(-1, BLOCK)
@@ -82,7 +82,7 @@ def make_blocks(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: 
 
 
 def _projection(ball: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coordinates along the directions of largest variance, (M, PROJECTED), padded with 0."""
+    """Return the coordinates along the principal components, (M, PROJECTED), padded with 0."""
     if ball.shape[1] > PROJECTED:
         centred = ball - ball.mean(axis=0)
         _, directions = np.linalg.eigh(centred.T @ centred)
@@ -93,17 +93,17 @@ def _projection(ball: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Candidates(NamedTuple):
-    """The M nodes that may be linked: points on the hyperboloid, pairs that exist already, and roles."""
+    """M nodes for link candidates: points on the hyperboloid, existing links, and roles."""
 
     spatial: NDArray[np.float64]  # (d, M)
     time: NDArray[np.float64]  # (M,)
-    indptr: NDArray[np.int64]  # of a CSR array, sorted within rows
+    indptr: NDArray[np.int64]  # existing links as a CSR array with sorted rows
     indices: NDArray[np.int32]
-    roles: NDArray[np.uint8]  # (M,): `IS_SOURCE`, `IS_TARGET`: a pair has one of each at opposite ends
+    roles: NDArray[np.uint8]  # (M,): `IS_SOURCE`, `IS_TARGET` or both; a pair needs one of each
 
 
 class Neighbours(NamedTuple):
-    """The k nearest neighbours of m nodes, nearest first, shape (m, k); ties in order of the rows."""
+    """The k nearest neighbours of m nodes, nearest first, shape (m, k); ties go to the lower row."""
 
     partner: NDArray[np.int64]
     distance: NDArray[np.float64]
@@ -126,11 +126,11 @@ def nearest_neighbours(
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> Neighbours:
-    """Return the k nearest neighbours of some nodes or points, or all if there are no more, linked or not.
+    """Return the k nearest neighbours of nodes or points, linked or not; fewer if the graph is smaller.
 
-    The nodes are those in `rows`, shape (m,), or all; no node is a neighbour of itself. `points`, shape
-    (m, d + 1), replace them. O(m k) memory, and O(N) with points; the same bits for any number of threads,
-    all cores when None. Progress is called with ("neighbours", nodes done, m).
+    The queries are the nodes `rows`, shape (m,), by default all, without themselves; or `points`, shape
+    (m, d + 1), if given. Takes O(m k) memory, plus O(N) with points. The result is bitwise the same for any
+    number of threads, by default all cores. Calls `on_progress` with ("neighbours", nodes done, m).
     """
     check_integer("k", k, minimum=1)
     n = len(embedding)
@@ -153,10 +153,10 @@ def nearest_neighbours(
 def nearest_pairs(
     candidates: Candidates, k: int | None, top: int | None, workers: WorkerThreads, on_progress: Progress
 ) -> Pairs:
-    """Return the nearest absent pairs in the order of (distance, source, target).
+    """Return the nearest unlinked pairs, sorted by (distance, source, target).
 
-    A pair counts if either end is among the k nearest of the other; k None sets no limit. Only the nearest
-    `top` pairs are returned; `top` is required if k is None.
+    A pair is returned if either end is among the k nearest of the other; None means no limit. At most the
+    nearest `top` pairs are returned; `top` is required if k is None.
     """
     n = len(candidates.time)
     if n < 2:
@@ -171,12 +171,12 @@ def nearest_pairs(
 
 
 def first_partners(top: int, n: int) -> int:
-    """Return the number of partners of each of n nodes in the first search for the `top` nearest pairs."""
+    """Return the number of partners per node, of n, in the first search for the `top` nearest pairs."""
     return max(4, 4 * top // n)
 
 
 def _overall(search: PartnerSearch, n: int, top: int, workers: WorkerThreads, on_progress: Progress) -> Pairs:
-    """Return the `top` nearest pairs; search again for nodes whose partners may all be among them."""
+    """Return the `top` nearest pairs; repeats the search for nodes that may have further partners."""
     rows, k = np.arange(n), min(n - 1, first_partners(top, n))
     bound = np.inf
     nearest = _merge([], top)
@@ -188,11 +188,11 @@ def _overall(search: PartnerSearch, n: int, top: int, workers: WorkerThreads, on
         rows = rows[(partner[:, -1] != NO_PARTNER) & (distance[:, -1] <= bound)]
         if k == n - 1 or not len(rows):
             return nearest
-        k, on_progress = min(n - 1, 4 * k), no_progress  # for the few rows that are left
+        k, on_progress = min(n - 1, 4 * k), no_progress  # few rows are left
 
 
 class PartnerSearch:
-    """Candidates in blocks, at least one, to search partners in."""
+    """Search for partners among one or more candidates, stored in blocks."""
 
     def __init__(self, candidates: Candidates) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles
@@ -209,19 +209,19 @@ class PartnerSearch:
         stage: str = "links",
         epsilon: float = 0.0,
     ) -> Partners:
-        """Return distances and nodes of the k nearest absent partners of m nodes, shape (m, k).
+        """Return distances and nodes of the k nearest unlinked partners of m nodes, shape (m, k).
 
-        Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Those farther than
-        `bound` may be left out. With `epsilon` the search is quicker and approximate: sinh(d / 2) of the i-th
-        partner is at most 1 + `epsilon` times that of the i-th nearest. In more than 16 dimensions a maths
-        library lays out the blocks; there the search is exact, so that its result depends on no library.
-        Progress is called with (stage, nodes done, m).
+        Results are sorted by (distance, partner) and padded with infinity and `NO_PARTNER`. Partners farther
+        than `bound` may be omitted. With `epsilon` the search is faster and approximate: sinh(d / 2) of the
+        i-th partner is at most 1 + `epsilon` times that of the i-th nearest. In more than 16 dimensions the
+        blocks depend on LAPACK, so the search is always exact there, and its result does not depend on a
+        library. Calls `on_progress` with (stage, nodes done, m).
 
         S. Arya et al., "An optimal algorithm for approximate nearest neighbor searching", J. ACM 45 (1998).
         """
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
         places = self._place[rows]
-        order = np.argsort(places, kind="stable")  # nodes that lie together look at the same blocks
+        order = np.argsort(places, kind="stable")  # nearby nodes visit the same blocks
         batches = [order[begin : begin + _ROWS_PER_REPORT] for begin in range(0, len(rows), _ROWS_PER_REPORT)]
         is_laid_out_alike = self._blocks.points.shape[1] <= PROJECTED
         stretch = (1.0 + epsilon) ** 2 if is_laid_out_alike else 1.0
@@ -237,7 +237,7 @@ class PartnerSearch:
     def partners(
         self, team: WorkerThreads, places: range | NDArray[np.int64], k: int, bound: float, stretch: float
     ) -> Partners:
-        """Do the work of `nearest` for the nodes at some places."""
+        """Return the result of `nearest` for the nodes at some positions."""
         partners = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
         places = np.asarray(places, dtype=np.int64)
         team.run(nearest_absent, *self._blocks, *self._links, places, bound, stretch, *partners)
@@ -245,7 +245,7 @@ class PartnerSearch:
 
 
 def _as_range(places: NDArray[np.int64]) -> range | NDArray[np.int64]:
-    """Return strictly rising numbers as a range if possible, which is short to send."""
+    """Return strictly increasing numbers as a range if possible, which is cheap to serialise."""
     first, last = int(places[0]), int(places[-1])
     return range(first, last + 1) if last - first + 1 == len(places) else places
 
@@ -258,7 +258,7 @@ def _unordered(rows: NDArray[np.int64], distance: NDArray[np.float64], partner: 
 
 
 def _merge(parts: list[Pairs], top: int | None) -> Pairs:
-    """Return the first `top` different pairs by (distance, source, target)."""
+    """Return the first `top` distinct pairs, sorted by (distance, source, target)."""
     distance = np.concatenate([np.empty(0), *(pairs.distance for pairs in parts)])
     source = np.concatenate([np.empty(0, np.int64), *(pairs.source for pairs in parts)])
     target = np.concatenate([np.empty(0, np.int64), *(pairs.target for pairs in parts)])

@@ -285,7 +285,11 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
     [
         (["recommend", "c999"], 4, "there is no CliNear with code 'c999' in database"),
         (["recommend", "4:x:99"], 4, "node '4:x:99' has no coordinates of model 'cli near'"),
-        (["recommend", "c3", "--predict", "CliNear"], 2, "'CliNear' is no pattern: write User-RATED->Movie"),
+        (
+            ["recommend", "c3", "--predict", "CliNear"],
+            2,
+            "'CliNear' is not a pattern: write User-RATED->Movie",
+        ),
         (["recommend", "c3", "--predict", "CliNear-CLI_NXET->*"], 4, "did you mean 'CLI_NEXT'"),
         (["recommend", "c3", "--model", "nosuch"], 4, "model 'nosuch' has no published coordinates"),
         (["recommend", "c3", "-k", "0"], 2, "'--k'"),

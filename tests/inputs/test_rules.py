@@ -386,9 +386,7 @@ def test_numbers_that_are_not_finite_are_named_with_their_nodes():
         ):
             as_graph(nx.Graph(RING), each)
     weights = edges(weight=[1.0, np.inf, np.inf])
-    with pytest.raises(
-        ValueError, match="a NaN or infinite weight leads from node 10 to node 12, and 4 of 6"
-    ):
+    with pytest.raises(ValueError, match="the weight from node 10 to node 12 is NaN or infinite, and 4 of 6"):
         as_graph(weights)
 
 

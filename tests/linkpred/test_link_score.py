@@ -392,8 +392,8 @@ def test_a_score_is_fitted_to_a_part_of_very_many_links(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        (("features",), "features have knots of"),
-        (("knots",), "features have knots of"),
+        (("features",), "features but knots of"),
+        (("knots",), "features but knots of"),
         (("common",), "the table 'common' does not fit the knots"),
         (("common", 3), "the table 'common' does not fit the knots"),
         (("tables", "A-R->A", 0), "the table 'A-R->A' does not fit the knots"),
@@ -471,7 +471,7 @@ def test_too_few_relationships_are_said_so() -> None:
     _, graph, _ = fitted()
     held_out = embed_without(MODEL, graph)
     few = held_out._replace(split=replace(held_out.split, train=graph))
-    with pytest.raises(CalibrationError, match="takes 10 relationships of patterns"):
+    with pytest.raises(CalibrationError, match="fewer than 10 relationships of the patterns"):
         link_score(few, graph)
     triangle = Graph(adjacency=sparse.csr_array(np.ones((3, 3)) - np.eye(3)))
     with pytest.raises(CalibrationError, match="no link score"):

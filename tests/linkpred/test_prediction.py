@@ -215,5 +215,5 @@ def test_refuses_points_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="not on the hyperboloid"):
         predict_links(to_poincare(points), graph)
     points[3, 0] = np.nan
-    with pytest.raises(ValueError, match="row 3 has a coordinate that is NaN or infinite"):
+    with pytest.raises(ValueError, match="row 3 has a NaN or infinite coordinate"):
         predict_links(points, graph)

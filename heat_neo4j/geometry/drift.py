@@ -49,7 +49,7 @@ class Drift:
 def measure_drift(old: Array, new: Array, node_ids: Sequence[str], sample: int = 1000) -> Drift:
     """Compare two embeddings of shape (N, d + 1) of the same N nodes; N may be 0.
 
-    The neighbours of at most `sample` nodes are compared. A ValueError if the shapes differ.
+    The neighbours of at most `sample` nodes are compared. Raises ValueError if the shapes differ.
     """
     if old.shape != new.shape or len(node_ids) != len(old):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How well a scorer ranks the held-out links of a pattern, or of a graph without directions."""
+"""Ranking metrics of a scorer on the held-out links of a pattern, or of an undirected graph."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ _SCORES_PER_BLOCK = 1 << 19
 
 @dataclass(frozen=True, eq=False)
 class HeldOutLinks:
-    """Links that training does not have, and the pairs that they are ranked among.
+    """Held-out links, and the pairs that they are ranked among.
 
-    Without a pattern, a link is there both ways: each end ranks the other.
+    Without a pattern, links count in both directions: each end ranks the other.
     """
 
-    n_nodes: int  # of the graph
-    pairs: Rows  # (m, 2): the links, each once
-    others: Rows  # pairs that are no links, held out or not, and that training does not join in any way
-    one_way: Rows  # those of `pairs` that may be turned round, and that nothing answers
-    asked: Rows  # sources that rank the targets, rising
-    targets: Rows  # that they rank, rising
-    partners: sparse.csr_array  # (asked, targets): not 0 at held-out links
-    joined: sparse.csr_array  # (asked, targets): not 0 at what is not ranked: links, held out or not
-    n_sources: int  # with a held-out link
-    n_written: int  # links that training has: as many a run may write
-    is_complete: bool  # whether all sources rank all targets, so that the best pairs of all are found
+    n_nodes: int  # number of nodes of the graph
+    pairs: Rows  # (m, 2): the held-out links, without duplicates
+    others: Rows  # non-links: pairs without a link in the whole graph or any edge in training
+    one_way: Rows  # the `pairs` whose reverse is allowed but is not a link
+    asked: Rows  # sources that rank the targets, sorted ascending
+    targets: Rows  # ranked targets, sorted ascending
+    partners: sparse.csr_array  # (asked, targets): nonzero at held-out links
+    joined: sparse.csr_array  # (asked, targets): nonzero at all links, which are not ranked as negatives
+    n_sources: int  # number of sources with a held-out link
+    n_written: int  # number of links in training, which is the maximum that a run writes
+    is_complete: bool  # whether all sources rank all targets, so that the best pairs are known
     is_ordered: bool  # False without a pattern
 
 
@@ -60,11 +60,11 @@ def held_out_links(
     seed: int,
     limits: Limits = DEFAULT_LIMITS,
 ) -> HeldOutLinks | None:
-    """Return the links of a pattern that a split of a graph holds out; None if there is nothing to rank.
+    """Return the links of a pattern that a split holds out; None if there is nothing to rank.
 
-    As many other pairs are drawn; without a pattern they are those of the split. All sources rank all
-    targets. With more than `limits.exact_nodes` sources or targets, only sources with a held-out link do,
-    `limits.nodes` of them at most, drawn by the seed.
+    An equal number of non-links is drawn; without a pattern, those of the split are used. All sources rank
+    all targets. With more than `limits.exact_nodes` sources or targets, only a random sample of at most
+    `limits.nodes` sources with a held-out link does.
     """
     n, candidates = graph.n_nodes, candidate_pairs(split.train, pattern)
     one_way = np.empty((0, 2), dtype=np.int64)
@@ -76,7 +76,8 @@ def held_out_links(
         assert graph.relationships is not None
         own = np.column_stack(relationships_of(graph, pattern))
         pairs = both = own[joins_held_out(split, own)]
-        # A pair that training joins in any way cannot be held out: as another pair it would be known.
+        # Pairs with an edge in training are excluded: they cannot be held-out links, so they are easy
+        # negatives.
         linked = np.column_stack(split.train.adjacency.nonzero()).astype(np.int64)
         closed = np.concatenate((own, linked)) @ (n, 1)
         others = candidates.other_pairs(closed, len(pairs), np.random.default_rng([seed, 2]))
@@ -117,19 +118,22 @@ def held_out_links(
 def measure_links(
     scorer: DirectedScorer, held_out: HeldOutLinks, block: int = _SCORES_PER_BLOCK
 ) -> PairFigures:
-    """Return how well a scorer, made from nothing but training, ranks held-out links.
+    """Return the metrics of a scorer, fitted to the training graph only, on held-out links.
 
-    Each held-out link has a rank among the targets of its source: 1 + the targets that score higher, equal
-    ones counted one half; targets that the source has in the whole graph do not count, nor those that no
-    link is predicted to (`candidate_pairs` of training). Of the ranks: mean reciprocal rank, hits at 10 and
-    mean rank, and by source the mean average precision. If all sources rank all targets, the share of
-    held-out links among the 10 and the 100 best pairs that training does not have, and among as many as
-    training has links; and the share of held-out links that are among these (recall).
-    If the scorer has probabilities, their expected calibration error on these pairs. Equal scores come by
-    source, then target; too few pairs leave a figure out. Direction accuracy, if there
-    are links that nothing answers and that the pattern allows the other way round: the share of them that
-    score higher than turned round, equal ones counted one half. AUROC and average precision: against the
-    other pairs. `block` scores are held at a time. A score that is not finite is a ValueError.
+    The filtered rank of a held-out link is 1 + the number of its source's targets that score higher, ties
+    counted one half. Targets linked to the source in the whole graph do not count, nor do targets outside the
+    candidates of the training graph (`candidate_pairs`). Metrics of ranks:
+
+    - Mean reciprocal rank, hits at 10 and mean rank over links; mean average precision over sources.
+    - If all sources rank all targets: precision of the 10 and the 100 best unlinked pairs, precision and
+      recall of as many pairs as training has links and, if the scorer has probabilities, their expected
+      calibration error on these pairs. Ties are broken by source, then target. A metric is omitted if there
+      are too few pairs.
+    - Direction accuracy, if some links are not reciprocated and their reverse is allowed: the share of these
+      that score higher than their reverse, ties counted one half.
+    - AUROC and average precision against the non-links.
+
+    At most about `block` scores are in memory at a time. Raises ValueError if a score is not finite.
     """
     if scorer.n_nodes != held_out.n_nodes:
         raise ValueError(f"the scorer has {scorer.n_nodes:,} nodes, the graph {held_out.n_nodes:,}")
@@ -145,7 +149,7 @@ def measure_links(
 def _rankings(
     scorer: DirectedScorer, held_out: HeldOutLinks, block: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return figures of ranks and of the best pairs, and standard errors if not every source is asked."""
+    """Return the metrics of ranks and best pairs, and standard errors if sources are sampled."""
     asked, targets = held_out.asked, held_out.targets
     own = scorer.between(asked, targets)
     best = BestPairs(max(*_PRECISION_AT, held_out.n_written))
@@ -174,7 +178,7 @@ def _rankings(
 def _of_the_best(
     held_out: HeldOutLinks, best: BestPairs, probability: Callable[[Array], Array] | None
 ) -> dict[str, float]:
-    """Return precision and recall of the best pairs, and how well their probabilities hold."""
+    """Return precision, recall and calibration error of the best pairs."""
     codes, scores = best.pairs()
     pairs = np.column_stack(np.divmod(codes, len(held_out.targets)))
     is_link = entries(held_out.partners, pairs) != 0.0
@@ -190,7 +194,7 @@ def _of_the_best(
 
 
 class _Ranks:
-    """Ranks and average precisions, source by source."""
+    """Accumulates ranks and average precisions by source."""
 
     def __init__(self) -> None:
         self._sums: list[tuple[float, float, float]] = []
@@ -208,7 +212,7 @@ class _Ranks:
         return _named(of_links, np.mean(self._precisions))
 
     def errors(self, n_sources: int) -> dict[str, float]:
-        """Return standard errors for a sample of `n_sources`; means over links are ratios of two sums."""
+        """Return standard errors of a sample from `n_sources`; means over links are ratio estimators."""
         size, counts = len(self._counts), np.array(self._counts, dtype=np.float64)
         if not 1 < size < n_sources:
             return {}

@@ -1,4 +1,4 @@
-"""Link prediction: methods side by side, seed by seed."""
+"""Evaluation of link prediction methods over several seeds."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,20 +47,18 @@ def evaluate_links(
     limits: Limits = DEFAULT_LIMITS,
     on_progress: Progress | bool = False,
 ) -> Evaluation:
-    """Hold out pairs and measure how well methods rank their links, by pattern where the graph has patterns.
+    """Hold out pairs and compare how well methods rank their links, for each pattern.
 
-    A held-out pair loses all its relationships, of whatever type and direction. Every method gets the
-    training graph of the split, and nothing else. Checked on the way: no held-out pair is linked in that
-    graph, no method has a graph of its own that holds one, none changes what it is given. For the figures see
-    `link_figures.measure_links`; a row belongs to `Row.pattern`, which is empty for a graph without
-    directions.
+    A held-out pair loses all its relationships, of any type and direction. Every method receives only the
+    training graph of the split, so held-out pairs cannot leak. The metrics are those of
+    `link_figures.measure_links`. `Row.pattern` is empty for an undirected graph.
 
     Parameters
     ----------
     graph : Graph, or what `as_graph` takes
         The whole graph; of a `Database`, the `Projection` to read.
     model : HEAT
-        Cloned with ``random_state=seed`` for each seed; it stays as it is.
+        Cloned with ``random_state=seed`` for each seed; not modified.
     patterns : sequence of str or of (source label, type, target label)
         As for `predict_links`; all common patterns of the graph if not given.
     share : float in (0, 1), default 0.15
@@ -68,7 +66,7 @@ def evaluate_links(
     split : {"random", "connected", "time"}
         Edges to hold out: any, such that each node keeps one, or the latest, by the property for times.
     seeds : sequence of int
-        A seed decides the split, and whatever a method draws.
+        Seeds of the split and of each method.
     methods : mapping of str to Method, optional
         The baselines; `methods.link_methods` of the model's dimension if not given.
     baselines : bool
@@ -79,7 +77,7 @@ def evaluate_links(
         Rank by the link score, too (one more training a seed), or by the distance alone. If it cannot be
         fitted, its row says why.
     limits : Limits
-        What is exact and what is sampled.
+        Limits above which sources are sampled.
     on_progress : callable
         Called with stages such as "seed 0: HEAT train" and "seed 0: Adamic-Adar".
 
@@ -92,7 +90,7 @@ def evaluate_links(
     EvaluationError
         If a pattern is not in the graph, or no link of any can be held out.
     NothingToLearnError, ValueError
-        If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
+        If `HEAT.fit` raises it, or a scorer returns a score that is not finite.
     """
     graph = as_graph(graph)
     wanted = _patterns(graph, patterns)
@@ -117,10 +115,10 @@ def evaluate_links(
 
 
 def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Pattern | None, ...]:
-    """Return the patterns that are asked for; of a graph without directions, None alone."""
+    """Return the requested patterns; (None,) for an undirected graph."""
     if graph.relationships is None:
         if specs:
-            raise EvaluationError(f"{graph!r} knows no directions and types: it has no pattern")
+            raise EvaluationError(f"{graph!r} has no directed, typed relationships, so it has no patterns")
         return (None,)
     try:
         return patterns_of(graph, specs)
@@ -129,7 +127,7 @@ def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Patte
 
 
 def _noted_split(graph: Graph, share: float, seed: int, how: Split, noted: dict[str, list[Any]]) -> EdgeSplit:
-    """Return a split of the graph, and note its size and time."""
+    """Split the graph, and record the split's size and time in `noted`."""
     try:
         split = split_edges(graph, share, seed, how=how)
     except ValueError as error:
@@ -147,13 +145,13 @@ def _held_out(
     seed: int,
     limits: Limits,
 ) -> dict[Pattern | None, HeldOutLinks]:
-    """Return the held-out links of each pattern that has some."""
+    """Return the held-out links of each pattern that has any."""
     found = {each: held_out_links(graph, split, each, seed, limits) for each in patterns}
     return {pattern: links for pattern, links in found.items() if links is not None}
 
 
 class _LinkTable:
-    """Rows of link prediction as they fill, seed by seed."""
+    """Accumulates the rows of a link evaluation, one seed at a time."""
 
     def __init__(self, patterns: Sequence[Pattern | None], on_progress: Progress) -> None:
         self._patterns, self._on_progress = patterns, on_progress
@@ -170,7 +168,7 @@ class _LinkTable:
         seed: int,
         held_out: Mapping[Pattern | None, HeldOutLinks],
     ) -> None:
-        """Add what a method reaches on each pattern of which something is held out."""
+        """Add a method's metrics on each pattern with held-out links."""
         trials = {pattern: self._trials[pattern][name] for pattern in held_out}
         if trials and all(each.missing for each in trials.values()):
             return
@@ -200,7 +198,7 @@ class _LinkTable:
                 self._on_progress(stage, done, len(held_out))
 
     def rows(self) -> tuple[Row, ...]:
-        """Return the rows, pattern by pattern."""
+        """Return the rows, grouped by pattern."""
         return tuple(
             trials.row(name, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
             for pattern, methods in self._trials.items()
@@ -208,7 +206,7 @@ class _LinkTable:
         )
 
     def notes(self, rows: Sequence[Row], limits: Limits) -> Iterator[str]:
-        """Yield by pattern how the last of our rows compares, and what must be said about the figures."""
+        """Yield notes: for each pattern how our last row compares, and whether metrics are sampled."""
         for pattern in self._patterns:
             own = [row for row in rows if row.pattern == _name(pattern)]
             if not own:
@@ -220,8 +218,8 @@ class _LinkTable:
             yield from comparison_notes([*ours, *baselines], ("mean_reciprocal_rank",), of)
         if any(figure.errors for row in rows for figure in row.figures.values()):
             yield (
-                f"{limits.nodes:,} of the sources, drawn by the seed, rank targets (se: standard error of "
-                "one seed's figure, by sampling); precision at k needs all of them"
+                f"{limits.nodes:,} sampled sources rank targets (se: sampling standard error of one seed's "
+                "figure); precision at k needs all sources"
             )
 
 
@@ -231,4 +229,4 @@ def _name(pattern: Pattern | None) -> str:
 
 def _nothing(pattern: Pattern | None) -> str:
     of = "" if pattern is None else f"{pattern}: "
-    return f"{of}no link is held out, or there is no other pair"
+    return f"{of}no link is held out, or there are no unlinked pairs"

@@ -1,4 +1,4 @@
-"""The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
+"""The compared methods, HEAT and baselines: functions of a training graph and a seed."""
 
 from __future__ import annotations
 
@@ -40,40 +40,40 @@ Array = NDArray[np.float64]
 
 SEEDS = (0, 1, 2, 3, 4)
 
-HEAT_ROW = "HEAT"  # name of the row of the estimator that is evaluated
+HEAT_ROW = "HEAT"  # name of the estimator's row
 SCORE_ROW = "HEAT, link score"
-"""Name of the row in which distance is joined by what the graph says of a pair."""
+"""Name of the row of the link score, which combines the distance with features of the graph."""
 
 GENSIM_ROW = "Nickel & Kiela (gensim)"
 
 Scorers = Callable[[Pattern | None], DirectedScorer]
-"""Gives the scorer of a pattern, or with None that of all pairs by any edge.
+"""Function from a pattern to its scorer; None stands for all pairs, by any edge.
 
-`BaselineUnavailableError` leaves the rows of the pattern empty but for its message.
+If it raises `BaselineUnavailableError`, the pattern's rows only show the message.
 """
 
 Method = Callable[[Graph, int], Scorers]
-"""Called with the graph it may learn from and a seed.
+"""Called with the training graph and a seed.
 
-`BaselineUnavailableError` leaves all its rows empty but for its message.
+If it raises `BaselineUnavailableError`, all its rows only show the message.
 """
 
 Baseline = Callable[[Graph, Pattern | None], DirectedScorer]
 """A score that needs no embedding, such as `baselines.popularity`."""
 
-_TRIAL_SHARE = 0.1  # of the links, by which the parameters of a baseline are chosen
+_TRIAL_SHARE = 0.1  # share of the links held out to tune a baseline's parameters
 _TRIAL_LIMITS = Limits(exact_nodes=0, nodes=300)
 
 
 class EvaluationError(ValueError):
-    """The graph cannot be evaluated as asked; the message says why."""
+    """Raised if the graph cannot be evaluated as requested; the message says why."""
 
 
 def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds, checked: at least one, each once, none below 0; else a TypeError or ValueError."""
+    """Check for one or more distinct, non-negative seeds; raises TypeError or ValueError."""
     checked = tuple(check_integer("seed", seed, minimum=0, maximum=None) for seed in seeds)
     if not checked or len(set(checked)) < len(checked):
-        raise ValueError(f"seeds must be given, each once, got {list(seeds)}")
+        raise ValueError(f"seeds must be distinct, at least one, got {list(seeds)}")
     return checked
 
 
@@ -84,32 +84,32 @@ def described(model: HEAT) -> dict[str, Any]:
 
 
 def sizes_of(graph: Graph) -> dict[str, int]:
-    """Return how large a graph is."""
+    """Return the numbers of nodes, edges and attributes."""
     return {"nodes": graph.n_nodes, "edges": graph.n_edges, "attributes": graph.n_attributes}
 
 
 @dataclass(frozen=True)
 class Unseeded:
-    """A `Method` that no seed changes: on one and the same graph it need not be repeated."""
+    """A deterministic `Method`, which does not depend on the seed."""
 
     baseline: Baseline
 
     def __call__(self, graph: Graph, seed: int) -> Scorers:
-        """Score by the graph alone."""
+        """Return scorers that depend on the graph alone."""
         return partial(self.baseline, graph)
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A `Method` whose parameters are chosen for each pattern, by the filtered MRR of held-out links.
+    """A `Method` whose parameters are tuned for each pattern by the filtered MRR of held-out links.
 
-    `variants` are the settings by name. The links are the latest of the training graph where it has times.
+    `variants` holds the settings by name. The held-out links are the latest if the graph has times.
     """
 
     variants: Mapping[str, Baseline]
 
     def __call__(self, graph: Graph, seed: int) -> TunedScorers:
-        """Choose for each pattern when it is asked for."""
+        """Return scorers that tune each pattern on first use."""
         return TunedScorers(self.variants, graph, seed)
 
 
@@ -119,10 +119,10 @@ class TunedScorers:
     def __init__(self, variants: Mapping[str, Baseline], graph: Graph, seed: int) -> None:
         self._variants, self._graph, self._seed = variants, graph, seed
         self.chosen: dict[Pattern | None, str] = {}
-        """The setting of each pattern that was asked for."""
+        """The chosen setting of each pattern used so far."""
 
     def __call__(self, pattern: Pattern | None) -> DirectedScorer:
-        """Return the scorer of the best setting."""
+        """Return the scorer with the best setting."""
         self.chosen[pattern] = best = self._best(pattern)
         return self._variants[best](self._graph, pattern)
 
@@ -147,10 +147,10 @@ class TunedScorers:
 def link_methods(
     n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
 ) -> dict[str, Method]:
-    """Return the baselines of link prediction, their parameters chosen for each training graph and pattern.
+    """Return the link prediction baselines, tuned for each training graph and pattern.
 
-    gensim's Poincare embedding, of as many dimensions as given, takes longer than all else together, and
-    reports its progress.
+    With `gensim`, they include gensim's Poincare embedding with `n_components` dimensions, which takes longer
+    than all others together and reports progress.
     """
     of_two, of_any = (1.0, 0.5, 0.0), (0.0, 10.0, 100.0)
     neighbours = (20, 200)
@@ -194,7 +194,7 @@ def link_methods(
 
 
 def for_all_patterns(method: Callable[[Graph, int], DirectedScorer]) -> Method:
-    """Return the method that scores pairs of every pattern alike."""
+    """Return a method that uses the same scorer for all patterns."""
 
     def scorers(graph: Graph, seed: int) -> Scorers:
         scorer = method(graph, seed)

@@ -22,9 +22,9 @@ Pairs = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to which number of sources or targets all sources rank all targets, and how many do above."""
+    """Maximum number of sources or targets to rank exactly, and number of sources sampled above it."""
 
-    exact_nodes: int = 10_000  # every pair is scored: 4 to 27 s a method for 12 thousand on two cores
+    exact_nodes: int = 10_000  # all pairs are scored; 4 to 27 s per method for 12 thousand on two cores
     nodes: int = 1_000
 
 
@@ -33,19 +33,19 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class PairFigures:
-    """What one scorer reached: metrics, and standard errors by sampling of those that are not exact."""
+    """The metrics of one scorer, and the sampling standard errors of those that are not exact."""
 
     metrics: Mapping[str, float]
     errors: Mapping[str, float] = field(default_factory=dict)
-    # False and true positive rate.
+    # False and true positive rates.
     roc: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
 
 
 def link_auroc(embedding: NDArray[np.float64], split: EdgeSplit) -> float:
-    """Return the AUROC of held-out edges against the split's non-edges, score = -distance.
+    """Return the AUROC of held-out edges against the split's non-edges, with score = -distance.
 
-    The embedding has N points of the hyperboloid, shape (N, d + 1), trained on nothing but `split.train`; one
-    that does not fit the graph is a ValueError.
+    The embedding, N points on the hyperboloid, shape (N, d + 1), must be trained on `split.train` only.
+    Raises ValueError if it does not match the graph.
     """
     columns_of(embedding, split.train.n_nodes)
     edges, non_edges = split.test_edges, split.test_non_edges
@@ -53,7 +53,7 @@ def link_auroc(embedding: NDArray[np.float64], split: EdgeSplit) -> float:
 
 
 class BestPairs:
-    """The codes of the best-scored pairs so far; of equal scores, the lowest codes."""
+    """Accumulates the codes of the best-scored pairs; ties go to the lowest codes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -62,8 +62,8 @@ class BestPairs:
         self._codes: Pairs = np.empty(0, dtype=np.int64)
 
     def add(self, codes: Pairs, scores: Array) -> None:
-        """Add pairs; their codes rise, also from call to call."""
-        # A pair that equals the least of a full list comes after it.
+        """Add pairs; codes must increase, also between calls."""
+        # A tie with the last pair of a full list ranks after it.
         better = scores > self._least
         self._scores = np.concatenate((self._scores, scores[better]))
         self._codes = np.concatenate((self._codes, codes[better]))
@@ -83,7 +83,7 @@ class BestPairs:
 
 
 def finite(scores: Array) -> Array:
-    """Return the scores; a ValueError if one is NaN or infinite."""
+    """Return the scores; raises ValueError if one is NaN or infinite."""
     if not np.isfinite(scores).all():
-        raise ValueError("a scorer gave a score that is NaN or infinite")
+        raise ValueError("a scorer returned a NaN or infinite score")
     return scores

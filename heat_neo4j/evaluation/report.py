@@ -1,4 +1,4 @@
-"""The table of an evaluation: figures by method and seed, and notes about them."""
+"""The table of an evaluation: metrics by method and seed, and notes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,14 +28,14 @@ METRIC_NAMES: Mapping[str, str] = {
     "auroc": "AUROC",
     "average_precision": "AP",
 }
-"""How each metric is called in a table."""
+"""Column heading of each metric."""
 
 _LESS_IS_BETTER = {"mean_rank", "calibration_error"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric of one method: a value per seed, with its standard error by sampling unless it is exact."""
+    """One metric of one method: a value per seed, with sampling standard errors unless exact."""
 
     values: tuple[float, ...]
     errors: tuple[float, ...] = ()
@@ -47,12 +47,12 @@ class Figure:
 
     @property
     def sd(self) -> float | None:
-        """Standard deviation over seeds (n - 1); None for a single one."""
+        """Sample standard deviation over seeds (n - 1); None for a single seed."""
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
 
     @property
     def error(self) -> float | None:
-        """Standard error by sampling of a single seed's value (root mean square); None if exact."""
+        """Sampling standard error of a single seed's value (root mean square); None if exact."""
         return float(np.sqrt(np.mean(np.square(self.errors)))) if self.errors else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,15 +62,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """One method."""
+    """The results of one method."""
 
     method: str
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    seconds: tuple[float, ...] = ()  # by seed: to make the method ready to score, training and the like
-    is_ours: bool = False  # the estimator that is evaluated, or a variant; the others are baselines
-    missing: str = ""  # why there are no figures
-    pattern: str = ""  # whose links are predicted, if the graph has patterns
-    chosen: tuple[str, ...] = ()  # by seed: the parameters of a baseline, if it has some
+    seconds: tuple[float, ...] = ()  # by seed: time until the method can score, such as training
+    is_ours: bool = False  # whether it is the evaluated estimator or a variant, not a baseline
+    missing: str = ""  # why there are no metrics
+    pattern: str = ""  # the predicted pattern, if the graph has patterns
+    chosen: tuple[str, ...] = ()  # by seed: the tuned parameters of a baseline, if any
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -87,7 +87,7 @@ class Row:
 
 @dataclass
 class Trials:
-    """What one row has so far, seed by seed: metrics, their sampling errors, seconds, parameters."""
+    """Accumulates one row over seeds: metrics, sampling errors, seconds and tuned parameters."""
 
     metrics: list[Mapping[str, float]] = field(default_factory=list)
     errors: list[Mapping[str, float]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Trials:
     missing: str = ""
 
     def add(self, figures: PairFigures, seconds: float, chosen: str = "") -> None:
-        """Add a seed."""
+        """Add the metrics of a seed."""
         self.metrics.append(figures.metrics)
         self.errors.append(figures.errors)
         self.seconds.append(seconds)
@@ -104,7 +104,7 @@ class Trials:
             self.chosen.append(chosen)
 
     def row(self, method: str, *, is_ours: bool, pattern: str = "") -> Row:
-        """Return the row; a metric that a seed lacks is left out."""
+        """Return the row; metrics missing for any seed are omitted."""
         if self.missing:
             return Row(method, is_ours=is_ours, missing=self.missing, pattern=pattern)
         figures = {
@@ -123,9 +123,9 @@ class Trials:
 class Evaluation(Result):
     """The table of an evaluation of links.
 
-    `to_frame` has a row for each method, pattern and seed. Its columns are pattern (empty for a graph without
-    directions), method, is_ours, seed, seconds, chosen (parameters of a
-    baseline), missing (why there are no figures), and one for each metric, NaN where it is missing.
+    `to_frame` has one row per method, pattern and seed. Its columns are pattern (empty for an undirected
+    graph), method, is_ours, seed, seconds, chosen (parameters of a baseline), missing (why there are no
+    metrics), and one column per metric, NaN if missing.
 
     Examples
     --------
@@ -136,13 +136,13 @@ class Evaluation(Result):
     rows: tuple[Row, ...]
     seeds: tuple[int, ...]
     graph: Mapping[str, int]  # numbers of nodes, edges and attributes
-    settings: Mapping[str, Any]  # the task's own and the estimator's parameters, as plain data
-    notes: tuple[str, ...] = ()  # baselines that win, figures that are estimates, what could not be done
-    # Of the first seed: ROC curves by pattern ("" for a graph without), then by method.
+    settings: Mapping[str, Any]  # parameters of the evaluation and of the estimator, as plain data
+    notes: tuple[str, ...] = ()  # winning baselines, sampled metrics, and what could not be computed
+    # ROC curves of the first seed, by pattern ("" without patterns), then by method.
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, pattern: str = "") -> Row:
-        """Return the row of a method; a KeyError if there is none."""
+        """Return the row of a method; raises KeyError if there is none."""
         for row in self.rows:
             if (row.method, row.pattern) == (method, pattern):
                 return row
@@ -184,10 +184,10 @@ class Evaluation(Result):
 
 
 def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = "") -> Iterator[str]:
-    """Say in a line each which baselines beat our rows by the mean of a metric, or that none does.
+    """Yield one line per baseline that beats our rows on the mean of a metric, or a line that none does.
 
-    `metrics` are those of which more is better; a baseline that is better by others gets one line for all of
-    them. `what`, the setting, ends each line.
+    `metrics` are metrics for which higher is better. A baseline that is better on other metrics gets one line
+    for all of them. `what` describes the setting and is appended to each line.
     """
     baselines = [row for row in rows if not row.is_ours and row.figures]
     for ours in (row for row in rows if row.is_ours and row.figures):

@@ -213,14 +213,14 @@ def test_of_many_candidates_some_sources_are_asked() -> None:
     figures = found.row("HEAT", pattern=str(RATED)).figures
     assert (figures["mean_reciprocal_rank"].error or 0) > 0
     assert figures["auroc"].error is None
-    assert found.notes[-1].startswith("12 of the sources, drawn by the seed, rank targets")
+    assert found.notes[-1].startswith("12 sampled sources rank targets")
     assert "precision_at_10" not in figures
 
 
 def test_what_cannot_be_evaluated_is_said() -> None:
     with pytest.raises(EvaluationError, match="no relationship type 'RATES'"):
         evaluate_links(GRAPH, MODEL, ["User-RATES->Movie"])
-    with pytest.raises(EvaluationError, match="knows no directions"):
+    with pytest.raises(EvaluationError, match="has no directed, typed relationships"):
         evaluate_links(replace(GRAPH, relationships=None), MODEL, ["User-RATED->Movie"])
 
 
@@ -239,7 +239,7 @@ def test_a_pattern_without_other_pairs_costs_a_note_and_not_the_table() -> None:
     )
     found = evaluate_links(graph, MODEL, seeds=(0,), methods={}, score="distance")
     assert [row.pattern for row in found.rows] == [str(KNOWS), str(RATED)]
-    note = "User-MADE->Studio: no link is held out, or there is no other pair"
+    note = "User-MADE->Studio: no link is held out, or there are no unlinked pairs"
     assert note in found.notes
     assert list(found.curves) == [str(KNOWS), str(RATED)]
     with pytest.raises(EvaluationError, match=note):

@@ -159,4 +159,4 @@ def test_a_large_graph_is_sampled_and_says_so() -> None:
     limits = Limits(exact_nodes=20, nodes=15)
     found = evaluate_links(a_graph(), MODEL, seeds=(0,), methods={}, score="distance", limits=limits)
     assert found.row("HEAT").figures["mean_reciprocal_rank"].error > 0
-    assert found.notes[-1].startswith("15 of the sources, drawn by the seed, rank targets")
+    assert found.notes[-1].startswith("15 sampled sources rank targets")

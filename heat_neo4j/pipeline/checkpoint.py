@@ -1,4 +1,4 @@
-"""A file that holds a trained model until it is published, so that it is not trained again."""
+"""Checkpoint file of a trained model, so that a failed publication does not require another training."""
 
 import json
 from collections.abc import Mapping
@@ -23,16 +23,16 @@ _FORMAT = "heat_neo4j checkpoint"
 
 
 class Checkpoint:
-    """A trained model in a file; without a path nothing is saved.
+    """A trained model in a file; without a path, nothing is saved.
 
-    A file that cannot be written, or one there that is no checkpoint, is a ConfigError.
+    Raises ConfigError if the file is not writable, or exists and is not a checkpoint.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._fingerprint = ""
         self.notes: tuple[str, ...] = ()
-        """What the user should know of the file, after `restore`."""
+        """Notes for the user, set by `restore`."""
         if path is None:
             return
         check_output(path, "checkpoint")
@@ -89,7 +89,7 @@ class Checkpoint:
             self._path.resolve().unlink(missing_ok=True)
 
     def _read(self) -> dict[str, Any] | None:
-        """Return what the file holds; None if there is none of ours."""
+        """Return the content of the file; None if there is no checkpoint."""
         assert self._path is not None
         try:
             with self._path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The driver of every job: read the graph, plan, carry out the stages of the plan, publish the result."""
+"""The driver of every job: read the graph, plan, execute the stages of the plan, publish the result."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -59,14 +59,14 @@ from heat_neo4j.pipeline.published_model import matching_recipe, names_of_rows, 
 
 Log = Callable[[str], None]
 
-_EXAMPLES = 3  # links of each pattern that a report names
-_MOST_PATTERNS = 20  # with examples
-_JUDGED = ("complete", "rejected")  # states of a run that says whether its version was good enough
+_EXAMPLES = 3  # example links per pattern in a report
+_MOST_PATTERNS = 20  # maximum patterns with examples
+_JUDGED = ("complete", "rejected")  # statuses of runs that passed or failed the quality gate
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a job works with; the lease of the model is None in a dry run."""
+    """The context of a job; the model's lease is None in a dry run."""
 
     store: Neo4jStore
     model: str
@@ -77,7 +77,7 @@ class Session:
 
     @cached_property
     def bookkeeping(self) -> Bookkeeping:
-        """What is published, and all runs; read once."""
+        """Published versions and all runs; read once."""
         return self.store.bookkeeping()
 
     @cached_property
@@ -102,10 +102,10 @@ def open_session(
     lease_seconds: float = LEASE_SECONDS,
     log: Log = lambda line: None,
 ) -> Iterator[Session]:
-    """Take the lease of a model, unless nothing is to be written, and give it back at the end.
+    """Acquire the lease of a model, unless it is a dry run, and release it at the end.
 
-    With `must_be_published` a model without published coordinates is a ProjectionError, and no node is made
-    for it.
+    With `must_be_published`, raises ProjectionError if the model has no published coordinates, and creates no
+    node for it.
     """
     if must_be_published and store.published_run(model) is None:
         raise nothing_published(model, store.bookkeeping())
@@ -114,7 +114,7 @@ def open_session(
 
 
 class LinkExample(NamedTuple):
-    """A predicted link by the names of its nodes."""
+    """A predicted link with the names of its nodes."""
 
     source: str
     type: str
@@ -125,7 +125,7 @@ class LinkExample(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RunReport(Result):
-    """What a run did, or would do."""
+    """The result of a run, or of a dry run."""
 
     run: RunRecord  # as the graph has it; with status "dry run" if nothing was written
     score: LinkScore | None = None  # what ranked the links and gave their probabilities
@@ -146,7 +146,7 @@ class RunReport(Result):
 
 @dataclass(frozen=True)
 class Work:
-    """What a job has so far; each stage returns it with its own results."""
+    """The state of a job; each stage returns it with its results added."""
 
     session: Session
     job: Job
@@ -176,11 +176,11 @@ def run_job(
     notes: tuple[str, ...] = (),
     plan_only: bool = False,
 ) -> Work:
-    """Read, plan, and carry out the plan; stop before that if `plan_only`.
+    """Read the graph, make a plan and execute it; with `plan_only`, stop after planning.
 
-    `mode` is as for `make_plan`. A full training fits the job's model, and `checkpoint` holds it until it is
-    published. `new_recipe` learns anew how properties become attributes. `notes` are for the user, to follow
-    those of the reading.
+    `mode` is as for `make_plan`. A full training fits the job's model, which `checkpoint` stores until it is
+    published. With `new_recipe`, the attribute recipe is learned again. `notes` are appended to those of the
+    reading.
     """
     store, links, refresh = session.store, job.links, mode in MODES
     run = session.published
@@ -233,9 +233,9 @@ def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLin
 
 
 def _with_published(session: Session, state: GraphState) -> GraphState:
-    """Return the state with what is published, to go on from, and the latest run if it was rejected."""
+    """Add the published version to the state, and the latest run if it was rejected."""
     run = session.published
-    # Under the lease nobody publishes another version meanwhile.
+    # The lease guarantees that no other version is published concurrently.
     version = None if session.lease is None else session.bookkeeping.published(session.model)
     stored = session.store.read_stored(state.graph, session.model, version)
     if run is None or stored is None or stored.run != run.run_id:
@@ -250,7 +250,7 @@ def _with_published(session: Session, state: GraphState) -> GraphState:
 
 
 def _check_target(work: Work) -> None:
-    """Find out before the long work if a label is unknown, or if writing would be refused."""
+    """Fail before the expensive stages if a label is unknown or writing would be refused."""
     links, published = work.job.links, work.session.published
     if links is not None:
         try:
@@ -259,7 +259,7 @@ def _check_target(work: Work) -> None:
             raise ProjectionError(str(error)) from error
     run = _start_run(work, {}, {})
     run.refuse_schema()
-    # A model that is published under its names will find them free again.
+    # If the model is published under the same names, they are available.
     if published is None or published.names != work.job.names:
         run.plan()
 
@@ -282,10 +282,10 @@ def _start_run(work: Work, parameters: Mapping[str, Any], facts: Mapping[str, An
 
 
 def _carry_out(work: Work) -> Work:
-    """Carry out the plan; where it cannot go on from the published points, compute in full instead."""
+    """Execute the plan; if it cannot continue from the published points, compute in full instead."""
     done = work
     for stage in work.plan.stages:
-        if stage not in _STAGES:  # done before the plan was made
+        if stage not in _STAGES:  # executed before planning
             continue
         try:
             done = _STAGES[stage](done)
@@ -323,7 +323,7 @@ def _train(work: Work) -> Work:
 
 
 def _calibrate(work: Work) -> Work:
-    """Take what turns pairs into probabilities from an earlier fit, or fit it."""
+    """Reuse the link model of an earlier fit, or fit one."""
     links, run, mode = work.job.links, work.state.run, work.plan.mode
     assert links is not None
     parameters = work.earlier if mode == FULL or run is None else run.parameters
@@ -342,14 +342,14 @@ def _calibrate(work: Work) -> Work:
 
 
 def _align(work: Work) -> Work:
-    """Move a full training by the isometry that brings it nearest to the published coordinates."""
+    """Align a full training with the published coordinates by an isometry."""
     if align(work.model, work.state):
         work.session.clock.lap("align")
     return work
 
 
 def _judge(work: Work) -> Work:
-    """Measure the new version, beside what is known of the published one, and ask the gate."""
+    """Measure the new version, compare it with the published one, and apply the quality gate."""
     session, state, model, mode = work.session, work.state, work.model, work.plan.mode
     graph, now, same = state.graph, work.model.embedding_, state.same_settings
     trained = np.ones(graph.n_nodes, dtype=np.bool_)
@@ -377,14 +377,14 @@ def _judge(work: Work) -> Work:
     session.clock.lap("check")
     for line in gate.judgement_lines(quality, drift):
         session.log(LogLine(line, event="quality"))
-    # Limits on drift are for versions that were trained alike: others may well lie elsewhere.
+    # Drift limits apply only to versions trained in the same way; others may legitimately differ.
     limited = drift if mode != FULL or state.same_training(model) else None
     problems = "; ".join(work.job.gate.problems(quality, limited, local=mode == LOCAL))
     return replace(work, quality=quality, drift=drift, problems=problems)
 
 
 def _predict(work: Work) -> Work:
-    """Predict links from the coordinates, unless these are rejected."""
+    """Predict links from the coordinates, unless the version is rejected."""
     options = work.job.links
     assert options is not None
     if work.problems:
@@ -403,7 +403,7 @@ def _predict(work: Work) -> Work:
 
 
 def _examples(work: Work, links: PredictedLinks) -> dict[str, list[LinkExample]]:
-    """Return the likeliest links of the patterns that have most, by the names of their nodes."""
+    """Return the likeliest links of the most frequent patterns, with node names."""
     if links.pattern is None:
         return {}
     counts = np.bincount(links.pattern, minlength=len(links.patterns))
@@ -426,7 +426,7 @@ def _examples(work: Work, links: PredictedLinks) -> dict[str, list[LinkExample]]
 
 
 def _publish(work: Work) -> Work:
-    """Publish the results, or record that they were rejected."""
+    """Publish the results, or record the rejection."""
     session, links = work.session, work.links
     run = _start_run(work, *_recorded(work))
     if work.problems:
@@ -445,7 +445,7 @@ def _publish(work: Work) -> Work:
 
 
 def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters to record beside the model's own, and further fields of the run's record."""
+    """Return the parameters to record in addition to the model's, and further fields of the run record."""
     job, state, plan, quality, drift = work.job, work.state, work.plan, work.quality, work.drift
     parameters: dict[str, Any] = {}
     if job.links is not None and work.links is not None:
@@ -478,12 +478,12 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _coordinates(work: Work) -> tuple[Coordinates, NDArray[np.bool_] | None]:
-    """Return the coordinates to write, and which rows change, None for all."""
+    """Return the coordinates to write, and a mask of the rows that change; None for all."""
     return coordinates_of(work.model, work.plan.mode, work.state, work.job.coordinates)
 
 
 def _planned_record(work: Work, run: Run) -> RunRecord:
-    """Return the record that a dry run stops at."""
+    """Return the record of a dry run."""
     links = None if work.links is None else check_links(work.links, work.state.graph.n_nodes)
     if work.plan.mode == LINKS:
         return run.plan(links=links)
@@ -493,7 +493,7 @@ def _planned_record(work: Work, run: Run) -> RunRecord:
 
 
 def _write(work: Work, run: Run) -> RunRecord:
-    """Write and publish; let Ctrl-C say what is in the graph now."""
+    """Write and publish; on Ctrl-C, report the state of the graph."""
     try:
         with run:
             if work.plan.mode != LINKS:
@@ -506,8 +506,8 @@ def _write(work: Work, run: Run) -> RunRecord:
         run_id = run.record.run_id
         if run.record.status == "complete":
             raise KeyboardInterrupt(
-                f"run {run_id} is published; plain names hold all of it once the next command that writes is "
-                "over, `heat prune` for one"
+                f"run {run_id} is published; the next command that writes, such as `heat prune`, completes "
+                "its values under plain names"
             ) from stop
         raise KeyboardInterrupt(
             f"run {run_id} is incomplete and what was published before is untouched: "

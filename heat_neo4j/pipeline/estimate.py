@@ -1,4 +1,4 @@
-"""What a run needs: memory and bytes in the database by a formula, time by a pilot on a made graph."""
+"""Estimate a run: memory and database size by a formula, time by a pilot run on a synthetic graph."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -38,7 +38,7 @@ _STORED_INDEX_NODE, _STORED_INDEX_COORDINATE = 45, 5
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Result):
-    """What a run will need."""
+    """The resources that a run will need."""
 
     size: RunSize
     memory: Mapping[str, int]  # bytes of this process at the peak of each stage
@@ -53,12 +53,12 @@ class Estimate(Result):
 
     @property
     def peak_memory(self) -> int:
-        """Bytes of this process at the highest stage."""
+        """Peak memory of this process over all stages, in bytes."""
         return max(self.memory.values())
 
     @property
     def total_seconds(self) -> float:
-        """Seconds of all stages."""
+        """Total time of all stages, in seconds."""
         return sum(self.seconds.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Estimate(Result):
 
 
 def estimate(size: RunSize, on_progress: Progress = no_progress) -> Estimate:
-    """Estimate memory, time and bytes of a run; a pilot of some seconds measures this machine."""
+    """Estimate memory, time and database size of a run; a pilot of a few seconds measures this machine."""
     make_ready(on_progress)
     _linking(size, _TRIAL_NODES)  # the first links take longer: modules and kernels are loaded
     server, training, linking = _server(size), _training(size), _linking(size, _PILOT_LINK_NODES)
@@ -97,7 +97,7 @@ def estimate(size: RunSize, on_progress: Progress = no_progress) -> Estimate:
 
 
 def made_graph(size: RunSize, most_nodes: int) -> Graph:
-    """Return a random graph with the degrees, attributes and types of a run's, of so many nodes at most."""
+    """Return a random graph with the run's degrees and attributes, and at most `most_nodes` nodes."""
     rng = np.random.default_rng(0)
     n = max(min(size.nodes, most_nodes), 2)
     joined = max(round(n * (1.0 - size.isolated_share)), 2)
@@ -128,12 +128,12 @@ def _pilot(size: RunSize, most_nodes: int) -> tuple[HEAT, Graph, RunSize]:
 
 
 def _farther(size: RunSize, pilot: RunSize) -> float:
-    """Return how many times longer random places take than on the pilot's graph."""
+    """Return the slowdown of random memory access relative to the pilot's graph."""
     return 1.0 + _FARTHER * log10(max(size.nodes / pilot.nodes, 1.0))
 
 
 def _training(size: RunSize) -> dict[str, float]:
-    """Return seconds of the walks, the training, and the training without the held-out edges."""
+    """Return the seconds of walks and training."""
     model, _, pilot = _pilot(size, _PILOT_NODES)
     took = model.training_["seconds"]
     farther = _farther(size, pilot)
@@ -145,7 +145,7 @@ def _training(size: RunSize) -> dict[str, float]:
 
 
 def _linking(size: RunSize, most_nodes: int) -> dict[str, float]:
-    """Return seconds of the link score, which is fitted to held-out edges, and of the search for links."""
+    """Return the seconds of fitting the link score and of searching links."""
     if not size.patterns:
         return {}
     model, graph, pilot = _pilot(size, most_nodes)
@@ -168,7 +168,7 @@ def _linking(size: RunSize, most_nodes: int) -> dict[str, float]:
 
 
 def _server(size: RunSize) -> dict[str, float]:
-    """Return seconds of reading and writing."""
+    """Return the seconds of reading, writing and indexing."""
     values = size.nodes * size.attribute_columns * min(1.0, size.attribute_share)
     counts = size.nodes, size.relationships, values
     written = size.nodes * _WRITE_NODE + size.links * _WRITE_LINK

@@ -1,13 +1,12 @@
-"""What is remembered of a graph, so that a later one can be compared with it and the graph itself forgotten.
+"""Fingerprint of a graph: a compact sketch to compare a later graph with, without keeping the graph.
 
-A fingerprint holds a count sketch of the graph's items: its nodes, its edges with their weights and with the
-types and directions of their relationships, and its nodes' attribute rows. Every item is hashed to a bucket
-and a sign, and adds its sign to the bucket's counter. Sketches are linear: the difference of two of them is
-the sketch of what the graphs do not share, and the sum of its squares estimates how many items that is
-(Charikar, Chen and Farach-Colton, "Finding frequent items in data streams", 2002; Alon, Matias and Szegedy,
-"The space complexity of approximating the frequency moments", 1996). With 512 buckets its standard error is
-a sixteenth. The sum of all hashes, modulo 2^64, tells whether anything differs at all. While not much
-differs, an invertible sketch tells which edges and attribute rows.
+A fingerprint holds count sketches of the graph's nodes, of its edges with weights, types and directions, and
+of its attribute rows. Each item is hashed to a bucket and a sign, and adds its sign to the bucket's counter.
+Sketches are linear: the difference of two sketches is the sketch of the items that only one graph has, and
+its sum of squares estimates their number (Charikar, Chen and Farach-Colton, "Finding frequent items in data
+streams", 2002; Alon, Matias and Szegedy, "The space complexity of approximating the frequency moments",
+1996). With 512 buckets the standard error is 1/16. The sum of all hashes modulo 2^64 detects any difference.
+If there are few differences, an invertible sketch identifies the edges and attribute rows.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Sketch:
         return cls(len(hashes), int(hashes.sum(dtype=np.uint64)), counters)
 
     def differ(self, other: Sketch) -> float:
-        """Return about how many items only one of the two has: 0 if they are equal, else at least 1."""
+        """Estimate the number of items that only one of the two has: 0 if equal, otherwise at least 1."""
         if (self.count, self.total) == (other.count, other.total) and (self.counters == other.counters).all():
             return 0.0
         gap = (self.counters - other.counters).astype(np.float64)
@@ -62,7 +61,7 @@ class Sketch:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the sketch that `to_dict` described; an error if it is damaged."""
+        """Restore the sketch that `to_dict` described; raises an error if it is damaged."""
         count, total = int(data["count"]), int(data["total"])
         if not (0 <= count < 2**63 and 0 <= total < 2**64):
             raise ValueError("the count or the total of a sketch is out of range")
@@ -89,7 +88,7 @@ class Fingerprint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the fingerprint that `to_dict` described; a ValueError if it is damaged."""
+        """Restore the fingerprint that `to_dict` described; raises ValueError if it is damaged."""
         try:
             nodes, edges, rows = (Sketch.from_dict(data[name]) for name in ("nodes", "edges", "attributes"))
             return cls(nodes, edges, rows, InvertibleSketch.from_text(data["items"]))
@@ -101,10 +100,10 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Change:
-    """About how many nodes, edges and attribute rows only one of two graphs has.
+    """Estimated numbers of nodes, edges and attribute rows that only one of two graphs has.
 
-    One that was replaced, such as an edge of another weight or direction, counts twice. Each is 0 exactly
-    where nothing differs, but for a chance of 2^-64, and else at least 1.
+    A replaced item, such as an edge with another weight or direction, counts twice. Each number is 0 if and
+    only if nothing differs, up to a probability of 2^-64, and otherwise at least 1.
     """
 
     nodes: float
@@ -114,17 +113,17 @@ class Change:
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """At which nodes of a graph the changes are; both arrays are of shape (N,)."""
+    """The changes at each node of a graph; both arrays have shape (N,)."""
 
-    edges: NDArray[np.int64]  # how many edges of each have come, gone, or another weight, type or direction
-    attributes: NDArray[np.bool_]  # whether its attribute row is another
+    edges: NDArray[np.int64]  # number of edges added, removed, or changed in weight, type or direction
+    attributes: NDArray[np.bool_]  # whether the attribute row changed
 
 
 def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
     """Return the fingerprint of a graph, or of the part of it between the nodes in the mask `rows`.
 
-    It does not depend on the order of the rows, nor on how the attributes are stored. A graph without node
-    ids is a ValueError.
+    It does not depend on the order of rows or on the storage of attributes. Raises ValueError if the graph
+    has no node ids.
     """
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has a fingerprint: this one has no node_ids")
@@ -154,7 +153,7 @@ def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerpr
 
 
 def changes(before: Fingerprint, now: Fingerprint) -> Change:
-    """Return about how much differs between the graphs of two fingerprints."""
+    """Estimate the differences between the graphs of two fingerprints."""
     return Change(
         nodes=before.nodes.differ(now.nodes),
         edges=before.edges.differ(now.edges),
@@ -163,9 +162,9 @@ def changes(before: Fingerprint, now: Fingerprint) -> Change:
 
 
 def node_changes(before: Fingerprint, now: Fingerprint, graph: Graph) -> NodeChanges | None:
-    """Return at which nodes two graphs differ; None if that is too much to tell (some 1,500 differences).
+    """Return the changes at each node; None if there are too many to identify (about 1,500).
 
-    `graph` is the one of which `now` is. New nodes, with all their edges, are best left out of `now`.
+    `graph` is the graph of `now`. Exclude new nodes and their edges from `now` if possible.
     """
     ends = before.items.differences(now.items)  # of an edge; of a node with its attributes, twice the node
     if ends is None:
@@ -184,7 +183,7 @@ def _node_hashes(graph: Graph) -> Hashes:
 
 
 def _relationship_hashes(graph: Graph, nodes: Hashes) -> Hashes:
-    """Return a hash of the types and directions of what makes up each edge, in the order of `Graph.edges`."""
+    """Return a hash of each edge's relationships (types and directions), in the order of `Graph.edges`."""
     edges = graph.edges
     sums = np.zeros(edges.nnz, dtype=np.uint64)
     if graph.relationships is None:
@@ -204,7 +203,7 @@ def _text_hashes(texts: Any) -> Hashes:
 
 
 def _attribute_hashes(graph: Graph) -> Hashes:
-    """Return a hash of each node's attributes: a sum over those that are not 0, itself 0 for none."""
+    """Return a hash of each node's nonzero attributes: a sum, which is 0 if there are none."""
     sums = np.zeros(graph.n_nodes, dtype=np.uint64)
     if graph.attributes is None:
         return sums

@@ -1,4 +1,4 @@
-"""Training in full or from the published points, alignment, coordinates, and the model of the links."""
+"""Full training, training from the published points, alignment, coordinates, and the link model."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,20 +38,20 @@ class Clock:
         self._since = now
 
     def laps(self, stages: Mapping[str, float]) -> None:
-        """Take the times of stages that have been measured elsewhere."""
+        """Add the times of stages measured elsewhere."""
         self.seconds.update(stages)
         self._since = perf_counter()
 
 
 class LinkModel(NamedTuple):
-    """What turns pairs into probabilities."""
+    """The link score of a job, if any."""
 
     score: LinkScore | None  # None: links are ranked by distance, without a probability
-    notes: tuple[str, ...] = ()  # why there is none, though the options ask for it
-    held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
+    notes: tuple[str, ...] = ()  # why there is no score although the options request one
+    held_out: HeldOut | None = None  # the held-out edges it was fitted to, if it was fitted now
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, as `fit_link_model` finds it in a run's parameters."""
+        """Return JSON data for a run's parameters, from which `fit_link_model` restores it."""
         return {} if self.score is None else {"link_score": self.score.to_dict()}
 
 
@@ -121,9 +121,9 @@ def align(model: HEAT, state: GraphState) -> bool:
 def coordinates_of(
     model: HEAT, mode: str, state: GraphState, kind: str
 ) -> tuple[Coordinates, NDArray[np.bool_] | None]:
-    """Return the coordinates to write, and which rows change, None for all.
+    """Return the coordinates to write, and a mask of the rows that change; None for all.
 
-    Nodes that a local refresh did not train keep their published coordinates to the bit.
+    Nodes that a local refresh did not train keep their published coordinates exactly.
     """
     coordinates = check_coordinates(model, state.graph.n_nodes, kind)
     if mode != LOCAL:
@@ -136,7 +136,7 @@ def coordinates_of(
 def fit_link_model(
     model: HEAT, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
 ) -> LinkModel:
-    """Return what turns pairs into probabilities: from a run's parameters, or fitted if they hold none."""
+    """Return the link model: from a run's parameters, or fitted if they hold none."""
     if not links.has_probability:
         return NO_LINK_MODEL
     if not links.needs_training(parameters):

@@ -1,4 +1,4 @@
-"""Whether a new version is good enough: held-out edges, present edges, and how far nodes moved."""
+"""The quality gate for a new version: held-out edges, present edges, and drift."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from heat_neo4j.linkpred.splits import EdgeSplit, split_edges_of
 
 Array = NDArray[np.float64]
 
-_LOCAL_DROP = 0.1  # nodes trained alone predict their links worse, by up to .06 on the benchmark graphs
+_LOCAL_DROP = 0.1  # locally trained nodes predict links worse, by up to .06 on the benchmark graphs
 CHANCE = 3.0
-"""Standard errors by which one of two AUROCs must be lower: of equal versions under 1 % are rejected."""
+"""Standard errors by which an AUROC must be lower to count; rejects under 1 % of equal versions."""
 _FEWEST_EDGES = 10
 _PRESENT_EDGES = 20_000
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a new version must reach to be published; limits on drift hold for versions of the same settings.
+    """Requirements for publishing a new version; drift limits apply only to versions with the same settings.
 
     A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
     `CHANCE` standard errors of their difference is none. `max_auroc_drop` also limits how much worse than the
@@ -63,10 +63,10 @@ class Gate:
             check_probability(name, getattr(self, name))
 
     def problems(self, quality: Quality, drift: Drift | None, *, local: bool) -> Iterator[str]:
-        """Yield what is not good enough, one line each.
+        """Yield each failed requirement as one line.
 
-        `drift` is None where the published version is of something else. If `local`, only some nodes were
-        trained, and their held-out edges are all that is judged.
+        `drift` is None if the published version is not comparable. With `local`, only some nodes were
+        trained, and quality is measured on their held-out edges alone.
         """
         drop = max(self.max_auroc_drop, _LOCAL_DROP) if local else self.max_auroc_drop
         if quality.auroc is not None:
@@ -97,11 +97,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class Quality:
-    """How well a version predicts.
+    """Quality metrics of a version.
 
-    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. Present
-    edges, which training has seen, are those between nodes that have new and published coordinates, one of
-    the two trained.
+    The first AUROCs compare held-out edges with non-edges; None if too few can be held out. Present edges,
+    which training has seen, join nodes with new and published coordinates, at least one of them trained.
     """
 
     auroc: float | None = None  # of the distance
@@ -120,13 +119,13 @@ class Quality:
 
 
 def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
-    """Return the held-out AUROC of a run and its standard error, from its quality or its model of links."""
+    """Return a run's held-out AUROC and its standard error, from its quality or its link score."""
     if source is None:
         return None, None
     quality = source.quality
     if source.decision != "local" and quality.get("auroc") is not None:
         return float(quality["auroc"]), quality.get("error")
-    if quality.get("last_auroc") is not None:  # of some nodes, it says nothing of the others
+    if quality.get("last_auroc") is not None:  # a local run measures only some nodes
         return float(quality["last_auroc"]), quality.get("last_error")
     link_model = source.parameters.get("link_score", {})
     area = link_model.get("distance_auroc")
@@ -143,11 +142,11 @@ def held_out_quality(
     short: bool,
     on_progress: Progress = no_progress,
 ) -> Quality:
-    """Measure a version by edges that a clone of its model has not seen.
+    """Measure a version on held-out edges that a clone of its model was trained without.
 
-    `held_out` holds such edges and a clone trained without them, where there are some already. If `short`, a
-    short training of the clone does. (It starts near the origin: from the published coordinates it would know
-    the edges that are held out.)
+    `held_out` reuses existing held-out edges and the embedding trained without them. With `short`, the clone
+    gets a short training. (It starts near the origin, because the published coordinates would leak the
+    held-out edges.)
     """
     if held_out is None:
         schedule = short_schedule(model) if short else {}
@@ -162,9 +161,9 @@ def held_out_quality(
 def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
     """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
 
-    `points` is the published embedding, whose rows of `new` nodes are not looked at. If all nodes are new,
-    nothing is measured. Edges of one node are told well or badly together, so the error is that of as many
-    edges as there are new nodes.
+    `points` is the published embedding; rows of `new` nodes are ignored. If all nodes are new, nothing is
+    measured. Scores of edges at the same node are correlated, so the standard error counts one edge per new
+    node.
     """
     try:
         split = split_edges_of(graph, new, random_state=model.seed_)
@@ -189,10 +188,10 @@ def compared_on_present_edges(
     trained: NDArray[np.bool_],
     seed: int,
 ) -> Quality:
-    """Return a quality with how well two embeddings tell present edges from other pairs.
+    """Add the AUROCs of two embeddings for present edges against other pairs.
 
-    Both are of the nodes in the mask `rows`, and at least one end of each pair is in the mask `trained`. At
-    most 20,000 edges are looked at, chosen by `seed`.
+    Both ends of each pair are in the mask `rows`, and at least one is in the mask `trained`. Uses at most
+    20,000 edges, sampled by `seed`.
     """
     generator = np.random.default_rng(seed)
     upper = graph.edges
@@ -236,7 +235,7 @@ def standard_error(area: float, edges: int, others: int) -> float:
 
 
 def judgement_lines(quality: Quality, drift: Drift | None) -> Iterator[str]:
-    """Yield the quality and the drift of a version, a line each, for the log."""
+    """Yield log lines on the quality and the drift of a version."""
     if quality.auroc is None:
         yield "held-out AUROC: not measured, too few edges can be held out"
     else:

@@ -1,13 +1,13 @@
-"""An invertible Bloom lookup table: from two of them follows which items only one of two sets has.
+"""An invertible Bloom lookup table: finds the items that only one of two sets has.
 
-Every item is added to one cell of each of three tables, chosen by its key. Tables are linear: those of two
-sets subtracted, what both have is gone. A cell in which one item is left tells its key; that item is taken
-out of its other cells, and so on (Goodrich and Mitzenmacher, "Invertible Bloom lookup tables", 2011; Eppstein
-et al., "What's the difference? Efficient set reconciliation without prior context", 2011).
+Each item is added to one cell of each of three tables, chosen by its key. Tables are linear: subtracting the
+tables of two sets cancels common items. A cell with a single remaining item reveals its key; the item is then
+removed from its other cells, and so on (Goodrich and Mitzenmacher, "Invertible Bloom lookup tables", 2011;
+Eppstein et al., "What's the difference? Efficient set reconciliation without prior context", 2011).
 
-Here keys are pairs of 62-bit numbers and every key has a value, and what is found is the keys whose values
-differ. Numbers are counted modulo the prime 2^31 - 1, in which every difference has an inverse: a cell holds
-the sums of value, value times each half of the key, and value times a check of the key.
+Here keys are pairs of 62-bit numbers with one value each, and the result is the keys whose values differ.
+Sums are modulo the prime 2^31 - 1, so every nonzero difference has an inverse. A cell holds the sums of the
+value, of the value times each part of the key, and of the value times a checksum of the key.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from heat_neo4j._utils.packing import pack, unpack
 Hashes = NDArray[np.uint64]
 
 _PRIME = np.uint64(2**31 - 1)
-_TABLES, _CELLS = 3, 640  # in each table; some 1,500 differences can be found in all
+_TABLES, _CELLS = 3, 640  # cells per table; about 1,500 differences can be found
 _FIELDS = 6
 _31 = np.uint64(31)
 
@@ -35,7 +35,7 @@ def mixed(values: Hashes) -> Hashes:
 
 
 def shortened(hashes: Hashes) -> Hashes:
-    """Return 62-bit numbers of 64-bit hashes, in the form in which sketches tell keys."""
+    """Convert 64-bit hashes to 62-bit numbers, the form of keys in sketches."""
     return (((hashes >> np.uint64(32)) % _PRIME) << _31) | ((hashes & np.uint64(0xFFFFFFFF)) % _PRIME)
 
 
@@ -47,17 +47,17 @@ class InvertibleSketch:
 
     @classmethod
     def of(cls, first: Hashes, second: Hashes, values: Hashes) -> Self:
-        """Return the sketch of keys with hashes of values, all of shape (n,).
+        """Return the sketch of keys with hashed values, all of shape (n,).
 
-        A key is its two halves, from `shortened`; each is there at most once.
+        A key consists of two halves from `shortened`; keys must be distinct.
         """
         places, fields = _entries(first, second, values % (_PRIME - np.uint64(1)) + np.uint64(1))
         return cls(_summed(places, fields) % _PRIME)
 
     def differences(self, other: Self) -> Hashes | None:
-        """Return the keys, shape (2, n), whose values differ, or that only one of the two has.
+        """Return the keys, shape (2, n), whose values differ or that only one of the two has.
 
-        None if they are too many.
+        Returns None if there are too many.
         """
         remaining = (self.cells + _PRIME - other.cells) % _PRIME
         keys = [np.zeros((2, 0), dtype=np.uint64)]
@@ -85,7 +85,7 @@ class InvertibleSketch:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the sketch that `to_text` described; a ValueError if it is damaged."""
+        """Restore the sketch that `to_text` described; raises ValueError if it is damaged."""
         cells = unpack(text, "<u4", _FIELDS * _TABLES * _CELLS).astype(np.uint64)
         if (cells >= _PRIME).any():
             raise ValueError("cells of the sketch are out of range")
@@ -93,7 +93,7 @@ class InvertibleSketch:
 
 
 def _entries(first: Hashes, second: Hashes, values: Hashes) -> tuple[NDArray[np.int64], Hashes]:
-    """Return in which cells keys with values are, shape (3, n), and what they add there, shape (6, n)."""
+    """Return the cells of keys with values, shape (3, n), and their contributions, shape (6, n)."""
     key = mixed(mixed(first) + second)
     low = (np.uint64(1) << _31) - np.uint64(1)
     parts = np.stack((first & low, first >> _31, second & low, second >> _31, key % _PRIME))
@@ -115,7 +115,7 @@ def _summed(places: NDArray[np.int64], fields: Hashes) -> Hashes:
 
 
 def _inverse(values: Hashes) -> Hashes:
-    """Return the inverse of each value modulo the prime, by Fermat; of 0 it is 0."""
+    """Return the inverse of each value modulo the prime, by Fermat's little theorem; 0 for 0."""
     result, power, exponent = np.ones_like(values), values.copy(), int(_PRIME) - 2
     while exponent:
         if exponent & 1:

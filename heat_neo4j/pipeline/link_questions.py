@@ -1,4 +1,4 @@
-"""Questions about links of a published model: whom a node is likeliest linked with, and why two would be."""
+"""Link queries on a published model: recommend links of a node, and explain a link."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from heat_neo4j.pipeline.published_model import (
 )
 
 _NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
-_NO_REASONS = "the model has no link probability, which could be explained: `heat links` fits one"
-_JOINED = "they are joined already, and the score sees that: it would be lower for two like them that are not"
+_NO_REASONS = "the model has no link probability to explain: `heat links` fits one"
+_JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +38,7 @@ class Recommendations(Result):
     row: int  # of the node
     reverse: bool  # whether the node is the target
     patterns: tuple[Recommended, ...]
-    notes: tuple[str, ...]  # what differs from the published run, one line each
+    notes: tuple[str, ...]  # differences from the published run, one line each
 
     def __repr__(self) -> str:
         count = plural(sum(len(each.partner) for each in self.patterns), "link")
@@ -81,7 +81,7 @@ class Recommendations(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
-    """Why a link has its probability."""
+    """Explanation of a link's probability."""
 
     published: PublishedModel
     link: LinkExplanation
@@ -112,7 +112,7 @@ def recommend(
     labels: Sequence[str] | None = None,
     on_progress: Progress | bool = False,
 ) -> Recommendations:
-    """Return the likeliest links of one node by the published score, of all that the graph lacks.
+    """Return the likeliest missing links of one node by the published score.
 
     Scores every node that a pattern allows with the published model, also links that were not written.
 
@@ -136,15 +136,15 @@ def recommend(
     Returns
     -------
     Recommendations
-        A model without a link probability gives the nearest, and a note.
+        Without a link score, the nearest nodes and a note.
 
     Raises
     ------
     ValueError
         If `k` is below 1.
     ProjectionError
-        If the model is not published; the node is not there, not the only one or without coordinates; or a
-        pattern is not in the graph, or none that the node's labels allow.
+        If the model is not published; the node is missing, ambiguous or without coordinates; or no requested
+        pattern is in the graph and allowed by the node's labels.
     """
     published, score = _read(store, model, as_progress(on_progress))
     row = _row_of(store, published, node, labels)
@@ -176,7 +176,7 @@ def explain(
     target_labels: Sequence[str] | None = None,
     on_progress: Progress | bool = False,
 ) -> Explanation:
-    """Explain a link by the published score: what each feature adds, and what the two nodes share.
+    """Explain a link by the published score: each feature's contribution, and what the two nodes share.
 
     Parameters
     ----------
@@ -200,9 +200,8 @@ def explain(
     Raises
     ------
     ProjectionError
-        If the model is not published; a node is not there, not the only one or without coordinates; both are
-        the same; or the pattern is not in the graph, or not
-        exactly one is left that the nodes' labels allow.
+        If the model is not published; a node is missing, ambiguous or without coordinates; both nodes are the
+        same; the pattern is not in the graph; or the nodes' labels allow none or several patterns.
     """
     published, score = _read(store, model, as_progress(on_progress))
     graph = published.graph
@@ -248,7 +247,7 @@ def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Patte
 def _the_pattern(
     graph: Graph, spec: str | Sequence[str] | None, source: str, target: str, pair: tuple[int, int]
 ) -> Pattern:
-    """Return the one pattern that the labels of two nodes allow."""
+    """Return the only pattern that the labels of two nodes allow."""
     specs = () if spec is None else (spec,)
     chosen = _patterns(graph, specs)
     allowed = patterns_at(graph, patterns_at(graph, chosen, pair[0]), pair[1], reverse=True)
@@ -270,7 +269,7 @@ def _no_pattern(
     reverse: bool = False,
     to: tuple[str, int] | None = None,
 ) -> ProjectionError:
-    """Return the error for nodes that can have no link of the patterns."""
+    """Return the error for nodes whose labels allow none of the patterns."""
     which = " or ".join(map(str, chosen)) if specs else "any pattern of the model"
     if to is not None:
         ends = f"{node!r} ({_labels(graph, row)}) to {to[0]!r} ({_labels(graph, to[1])})"

@@ -1,4 +1,4 @@
-"""The memory and disk that a run needs, by its counts and parameters; what does not fit is refused."""
+"""Memory and disk requirements of a run, from counts and parameters; runs that do not fit are refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ _ADVICE_SCORED = dict.fromkeys(("calibrate", "links"), "--score distance, or --n
 
 @dataclass(frozen=True)
 class LinkEnds:
-    """Nodes at both ends of a pattern, and the most links that it gets, of a source and in all."""
+    """Numbers of sources and targets of a pattern, and its maximum links per source and in total."""
 
     sources: int
     targets: int
@@ -63,7 +63,7 @@ class LinkEnds:
 
     @property
     def nodes(self) -> int:
-        """Nodes at either end, those of both twice."""
+        """Sources plus targets."""
         return self.sources + self.targets
 
     @property
@@ -75,7 +75,7 @@ class LinkEnds:
 
 @dataclass(frozen=True)
 class RunSize:
-    """What decides the cost of a run: counts, and parameters of `HEAT` and of the links."""
+    """Inputs of a run's cost: counts, and parameters of `HEAT` and of the links."""
 
     nodes: int
     relationships: int
@@ -113,19 +113,19 @@ class RunSize:
 
     @property
     def steps(self) -> int:
-        """Positions of all walks that go anywhere."""
+        """Positions in all walks, without isolated starts."""
         walking = self.nodes if self.attribute_columns else self.nodes * (1.0 - self.isolated_share)
         return round(walking) * self.n_walks * self.walk_length
 
     @property
     def pairs(self) -> int:
-        """Training pairs, if no walk ends early or meets a node twice."""
+        """Training pairs, if no walk ends early or revisits a node."""
         window = min(self.window_size, self.walk_length - 1)
         return self.steps // self.walk_length * window * (2 * self.walk_length - window - 1)
 
     @property
     def parts(self) -> int:
-        """Parts of the nodes in which they are trained."""
+        """Number of parts of the nodes in training."""
         return parts_of(self.nodes, self.n_components, self.n_walks, self.n_parts)
 
     @property
@@ -135,7 +135,7 @@ class RunSize:
 
     @property
     def pair_set(self) -> tuple[bool, int]:
-        """Whether pairs that walks have met are told exactly, and the bytes of their set."""
+        """Whether the set of walk pairs is exact, and its bytes."""
         return pair_set_bytes(self.nodes, self.walks_per_node, self.walk_length, self.window_size)
 
     @property
@@ -190,16 +190,16 @@ def memory_of(size: RunSize) -> dict[str, int]:
 
 
 def _training(size: RunSize) -> float:
-    """Return the bytes that training holds beside the graph: walks, negatives, points, their mean."""
+    """Return the bytes of training in addition to the graph: walks, negatives, points and means."""
     moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1) + size.points + 8 * size.nodes
-    if size.parts > 1:  # twice, while points are brought into the order of the next parts
+    if size.parts > 1:  # twice, while points are rearranged for the next round
         moving = 2 * moving + 40 * size.nodes
     walker = 8 * size.nodes + _EDGE * size.relationships + _similarity(size)
     return walker + size.pair_set[1] + _negatives(size) + size.round_bytes + moving
 
 
 def _over_files(size: RunSize) -> float:
-    """Return the bytes that training over files holds beside the graph."""
+    """Return the bytes of training over files, in addition to the graph."""
     walker = 8 * size.nodes + _EDGE * size.relationships + _similarity(size)
     pairs = size.pair_set[1] + _negatives(size) + size.points
     block = 2 * min(BLOCK_BYTES, size.round_bytes) + 12 * size.points / size.parts
@@ -243,10 +243,10 @@ def run_size(
     links: LinkOptions | None,
     name: str | None = None,
 ) -> RunSize:
-    """Return what decides the cost of a run; only counts are asked of the database.
+    """Return the size of a run, by counting in the database.
 
-    With the `name` of a model the time can be estimated too: its published version is counted, which is kept,
-    and the sources that rules leave out of the search for links.
+    With the `name` of a model, time can be estimated too: it also counts the published version, which is
+    kept, and the sources that schema rules exclude from the link search.
     """
     counts = store.count(projection)
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
@@ -293,7 +293,7 @@ def _link_ends(
 
 
 def check_memory(size: RunSize, limit: int) -> None:
-    """Refuse a run that would need more bytes of memory than `limit`, and say what to change."""
+    """Raise MemoryExceeded, with advice, if a run would need more than `limit` bytes of memory."""
     needed = memory_of(size)
     stage = max(needed, key=needed.__getitem__)
     peak, allowed = format_bytes(needed[stage]), format_bytes(limit)

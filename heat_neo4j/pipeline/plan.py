@@ -1,4 +1,4 @@
-"""What a job will do: the graph beside the published version, what differs, and the `Plan` that follows."""
+"""Planning: compare the graph with the published version, and derive the `Plan` of a job."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,23 +26,23 @@ from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 AUTO, NOTHING, LOCAL, WARM, FULL, LINKS = "auto", "nothing", "local", "warm", "full", "links"
 EMBED = "embed"
 MODES = (AUTO, LOCAL, WARM, FULL)
-"""What a user may ask of a refresh."""
-_FARTHEST = 1e150  # time coordinate; the square of a larger one is infinite
+"""Modes of a refresh that a user can request."""
+_FARTHEST = 1e150  # maximum time coordinate; the square of a larger one overflows
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a job does.
+    """The plan of a job.
 
-    By its mode it trains all nodes from scratch ("full"), all on from the published coordinates ("warm"), new
-    and changed nodes only ("local"), predicts links from the published coordinates ("links"), or does nothing
-    ("nothing").
+    Its mode is "full" (train all nodes from scratch), "warm" (train all nodes from the published
+    coordinates), "local" (train new and changed nodes only), "links" (predict links from the published
+    coordinates) or "nothing".
     """
 
     mode: str
-    reason: str  # for the mode, in one line
-    stages: Mapping[str, str] = field(default_factory=dict)  # a line on each, in the order of the work
+    reason: str  # reason for the mode, in one line
+    stages: Mapping[str, str] = field(default_factory=dict)  # description of each stage, in order
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data."""
@@ -52,25 +52,24 @@ class Plan:
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """What differs from the graph of the published run.
+    """Differences from the graph of the published run.
 
-    About so many edges differ, those of new nodes too, and attribute rows of nodes that are not new; one that
-    was replaced counts twice.
-    `local` counts nodes that are new, or at changed edges or attributes, and those that were since the last
-    training of the whole; it is None if too much has changed to tell which they are.
+    `edges` (including those of new nodes) and `attributes` (rows of old nodes) are estimates; a replaced item
+    counts twice. `local` counts the nodes that are new or have changed edges or attributes, now or since the
+    last training of all nodes. It is None if there are too many changes to identify them.
     """
 
     nodes_new: int  # without published coordinates
-    nodes_gone: int  # of the published run, but not in the graph
+    nodes_gone: int  # nodes of the published run that are no longer in the graph
     edges: float
     attributes: float
-    old_changed: bool  # whether anything differs beside new nodes with their edges and attributes
+    old_changed: bool  # whether anything differs besides new nodes and their edges and attributes
     share: float  # largest share of nodes, edges or attribute rows that differ
     local: int | None
-    since_full: float  # `share`, added up since the last full run
+    since_full: float  # sum of `share` since the last full run
 
     def recorded(self, mode: str) -> dict[str, Any]:
-        """Return what a run of some mode records, as JSON data: a training starts its counts anew."""
+        """Return the JSON data that a run of the given mode records; a training resets its counts."""
         counts = asdict(self)
         if mode in (WARM, FULL):
             counts["local"] = 0
@@ -90,7 +89,7 @@ class GraphDiff:
 
 @dataclass(frozen=True)
 class GraphState:
-    """The graph as it is, beside what is published."""
+    """The current graph and the published version."""
 
     graph: Graph
     settings: Mapping[str, Any]  # of the job
@@ -98,7 +97,7 @@ class GraphState:
     run: RunRecord | None = None  # the published run, where the job goes by it
     stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
     rejected: RunRecord | None = None  # the latest run, if the gate rejected it
-    links: Mapping[str, Any] | None = None  # by which the published links were predicted
+    links: Mapping[str, Any] | None = None  # options of the published links
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -107,10 +106,10 @@ class GraphState:
 
     @cached_property
     def _comparison(self) -> tuple[GraphDiff | None, Array | None]:
-        """What differs from the graph of the published run, and how far each node's steps changed.
+        """Differences from the graph of the published run, and the share of each node's steps that changed.
 
-        The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no
-        diff if the run did not record its graph, and no shares if too much has changed to tell where.
+        The share of a new node is 1; edges to new nodes do not count as changes of old nodes. The diff is
+        None if the run did not record its graph, the shares are None if there are too many changes to locate.
         """
         graph, run, stored = self.graph, self.run, self.stored
         if run is None or stored is None or not run.fingerprint:
@@ -148,28 +147,28 @@ class GraphState:
 
     @property
     def diff(self) -> GraphDiff | None:
-        """What differs from the graph of the published run, if the run recorded its graph."""
+        """Differences from the graph of the published run; None if it did not record its graph."""
         return self._comparison[0]
 
     @property
     def shares(self) -> Array | None:
-        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that can be told."""
+        """Share of each node's steps that changed, shape (N,); None if changes cannot be located."""
         return self._comparison[1]
 
     @property
     def same_settings(self) -> bool:
-        """Whether the published run had the same settings, those of links aside."""
+        """Whether the published run had the same settings, except those of links."""
         return self.run is not None and self.other_setting is None
 
     @property
     def other_setting(self) -> str | None:
-        """The first setting that differs from the published run's, in words, those of links aside."""
+        """The first setting that differs from the published run's, as text; ignores link settings."""
         assert self.run is not None
         return difference({**self.run.settings, "links": None}, {**self.settings, "links": None})
 
     @property
     def other_links(self) -> str | None:
-        """What differs from how the published links were predicted, in words; None if nothing does."""
+        """The difference from the options of the published links, as text; None if there is none."""
         now = self.settings["links"]
         if now is None:
             return None
@@ -192,8 +191,8 @@ class GraphState:
     def same_training(self, model: HEAT) -> bool:
         """Return whether a model was trained as the published run was: how far nodes moved is comparable.
 
-        Beside the settings, the seed that was asked for and the chosen parameters are the same, and neither
-        training ended at a time limit.
+        Settings, requested seed and chosen parameters must be equal, and neither training may have ended at
+        a time limit.
         """
         run = self.run
         if run is None or not self.same_settings:
@@ -210,15 +209,15 @@ class GraphState:
 
     @property
     def published_rows(self) -> NDArray[np.bool_]:
-        """Which rows have published coordinates."""
+        """Mask of the rows with published coordinates."""
         assert self.stored is not None
         return self.stored.found
 
     def comparable(self, points: Array) -> Array | None:
-        """Return the published points; None if there are none that `points` can be compared with.
+        """Return the published points; None if `points` cannot be compared with them.
 
-        They cannot be if they are of another dimension, or if one is no point of the hyperboloid, or so far
-        out that distances from it overflow.
+        They cannot if the dimension differs, or a published point is not on the hyperboloid or so far out
+        that distances overflow.
         """
         if self.stored is None or not self.published_rows.any():
             return None
@@ -232,11 +231,11 @@ class GraphState:
 
 
 def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
-    """Return what a job does, which follows from what is asked for, what is published and what has changed.
+    """Make the plan of a job from the request, the published version and the changes.
 
-    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh. What the
-    graph and the published version do not allow is a ProjectionError. "auto" where a full run of this very
-    graph was rejected by the same limits is a `QualityRejected`.
+    `mode` is "embed" (everything from scratch), "links" (links only), or one of `MODES` for a refresh. Raises
+    ProjectionError if the graph or the published version does not allow the mode. Raises `QualityRejected`
+    for "auto" if the same limits rejected a full run of the same graph.
     """
     refresh = mode in MODES
     chosen, reason = _refresh_mode(job, mode, state) if refresh else (mode, "asked for")
@@ -245,13 +244,13 @@ def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
 
 
 def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
-    """Return the plan of a full refresh in place of one that cannot go on from the published points."""
+    """Return the plan of a full refresh, if a plan cannot continue from the published points."""
     reason = f"the published points are no start for a {plan.mode} refresh: {fault}"
     return Plan(FULL, reason, dict(_stages(job, FULL, state, refresh=True)))
 
 
 def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
-    """Return the mode of a refresh, and why: by what has changed, or what the user asked for."""
+    """Return the mode of a refresh and its reason: the changes, or the user's request."""
     chosen, reason = _mode_by_changes(job.limits, state)
     if mode == AUTO and chosen == FULL and state.rejected is not None and state.was_rejected(job):
         raise QualityRejected(
@@ -298,7 +297,7 @@ def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table i
 
 
 def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterator[tuple[str, str]]:
-    """Yield the stages of a plan, and what each does."""
+    """Yield the stages of a plan with descriptions."""
     graph, run, links = state.graph, state.run, job.links
     sizes = (graph.n_nodes, "node"), (graph.n_edges, "edge"), (graph.n_attributes, "attribute column")
     yield "read", ", ".join(plural(*size) for size in sizes)
@@ -363,7 +362,7 @@ def _search(links: LinkOptions) -> str:
 def _changed_shares(
     at_nodes: NodeChanges | None, stored: StoredCoordinates, graph: Graph, alpha: float | Literal["auto"]
 ) -> Array | None:
-    """Return the share of each node's steps that changes lead elsewhere."""
+    """Return the share of each node's steps that the changes affect."""
     if at_nodes is None:
         return None
     alpha = teleports(graph, alpha).alpha if graph.n_attributes else 0.0

@@ -1,4 +1,4 @@
-"""A published version, read back: its run, the recipe of its attributes, and what pictures show."""
+"""Read a published version back: its run, its attribute recipe, and data for pictures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _WALKS_OF_A_PICTURE = (
 
 
 def published_run(store: Neo4jStore, model: str) -> RunRecord:
-    """Return the run whose coordinates are published; a ProjectionError if none is."""
+    """Return the run whose coordinates are published; raises ProjectionError if there is none."""
     run = store.published_run(model)
     if run is None:
         raise nothing_published(model, store.bookkeeping())
@@ -43,7 +43,7 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
 def model_of(run: RunRecord) -> HEAT:
     """Return an unfitted estimator with the parameters and the seed of a run, for this machine.
 
-    A run's node that has been changed, and says what no run could have had, is a ProjectionError.
+    Raises ProjectionError if the run's node holds invalid parameters.
     """
     names = [name for name in signature(HEAT).parameters if name not in RUNTIME_PARAMETERS]
     parameters = {name: run.parameters[name] for name in names if name in run.parameters}
@@ -57,15 +57,15 @@ def model_of(run: RunRecord) -> HEAT:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How properties become attributes."""
+    """The encoding of properties as attributes."""
 
-    run: str | None = None  # whose recipe it is
-    entries: Sequence[Mapping[str, Any]] | None = None  # None to learn one
-    notes: tuple[str, ...] = ()  # why it is learnt anew though a run is published, if nobody asked for that
+    run: str | None = None  # the run that learned it
+    entries: Sequence[Mapping[str, Any]] | None = None  # None to learn a new recipe
+    notes: tuple[str, ...] = ()  # why a new recipe is learned although a run is published
 
 
 def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
-    """Return the recipe of the published run, if it is for the same attributes of the same labels."""
+    """Return the recipe of the published run if it covers the same attributes of the same labels."""
     if run is None or not run.attribute_recipe or not projection.all_attributes:
         return Recipe()
     if _encoded(projection) == _encoded(run.unfiltered_projection):
@@ -74,7 +74,7 @@ def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
 
 
 def _encoded(projection: Projection) -> tuple[set[str], set[Attribute], int]:
-    """Return what a recipe depends on."""
+    """Return the parts of a projection that a recipe depends on."""
     return set(projection.labels or ()), set(projection.all_attributes), projection.max_categories
 
 
@@ -87,7 +87,7 @@ def read_by_recipe(
     scratch: str | Path | None = None,
     with_keys: bool = False,
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user."""
+    """Read a graph with attributes encoded by a recipe if possible; return it with notes for the user."""
     read = partial(
         store.read_graph, projection, scratch=scratch, with_keys=with_keys, on_progress=on_progress
     )
@@ -106,24 +106,24 @@ def read_by_recipe(
 
 @dataclass(frozen=True, eq=False)
 class PublishedModel:
-    """A published embedding with the graph that its run's projection matches today.
+    """A published embedding, with the current graph of its run's projection.
 
-    Nodes that are newer than the run have no coordinates and are left out, with their relationships.
+    Nodes newer than the run have no coordinates; they are left out, with their relationships.
     """
 
-    run: RunRecord  # which wrote the coordinates
-    graph: Graph  # as it is now, its attributes encoded by the run's recipe
-    embedding: Array  # points of the hyperboloid, shape (N, d + 1), rows as in `graph`
-    notes: tuple[str, ...] = ()  # what differs between now and then, one line each
+    run: RunRecord  # the run that wrote the coordinates
+    graph: Graph  # the current graph, with attributes encoded by the run's recipe
+    embedding: Array  # points on the hyperboloid, shape (N, d + 1), rows as in `graph`
+    notes: tuple[str, ...] = ()  # differences since the run, one line each
 
 
 def read_published(
     store: Neo4jStore, model: str = "heat", *, with_keys: bool = False, on_progress: Progress = no_progress
 ) -> PublishedModel:
-    """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
+    """Read the published coordinates of a model, and the current graph by its run's projection and recipe.
 
-    A ProjectionError if the model has no published coordinates, the graph cannot be read, no node of the run
-    is left, or another run was published meanwhile.
+    Raises ProjectionError if the model has no published coordinates, the graph cannot be read, no node of the
+    run is left, or another run is published concurrently.
     """
     run = published_run(store, model)
     projection = run.trusted_projection(store.trust)
@@ -141,7 +141,7 @@ def read_published(
 
 
 def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
-    """Yield how the graph differs from the one that was embedded, `n_found` of whose nodes are left."""
+    """Yield the differences from the embedded graph, of which `n_found` nodes are left."""
     new, gone = graph.n_nodes - n_found, run.nodes_written - n_found
     if new:
         are = "1 node is" if new == 1 else f"{new:,} nodes are"
@@ -154,9 +154,9 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
 
 
 def read_links(store: Neo4jStore, published: PublishedModel) -> StoredLinks | None:
-    """Read the published predicted links of a model, the likeliest first; None if it has none.
+    """Read the published predicted links of a model, likeliest first; None if it has none.
 
-    A ProjectionError if another run was published meanwhile.
+    Raises ProjectionError if another run is published concurrently.
     """
     stored = store.read_links(published.graph, published.run.model)
     _check_still_published(store, published.run)
@@ -164,9 +164,9 @@ def read_links(store: Neo4jStore, published: PublishedModel) -> StoredLinks | No
 
 
 def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> NDArray[np.int64]:
-    """Read at most `most` predicted links, the likeliest first: rows of the graph, shape (m, 2).
+    """Read at most `most` predicted links, likeliest first, as rows of the graph, shape (m, 2).
 
-    A ProjectionError also if the model has no published links.
+    Also raises ProjectionError if the model has no published links.
     """
     links = read_links(store, published)
     if links is None or not links.source.size:
@@ -175,10 +175,10 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> N
 
 
 def read_score(store: Neo4jStore, published: PublishedModel) -> LinkScore | None:
-    """Return what gives links of a published model their probability; None if no run has fitted it.
+    """Return the link score of a published model; None if no run has fitted one.
 
-    It is that of the run whose links are published, if it predicted them from these coordinates. A run's node
-    that has been changed, and says what no run could have had, is a ProjectionError.
+    Prefers the run whose links are published, if it predicted them from these coordinates. Raises
+    ProjectionError if the run's node is damaged.
     """
     books, run = store.bookkeeping(), published.run
     of_links = (books.published(run.model).get("linkRun"), run.run_id)
@@ -197,9 +197,9 @@ def embed_in_plane(
 ) -> Array:
     """Return points of the hyperbolic plane, shape (N, 3), rows as in the model's graph.
 
-    They are the published ones, or, of more dimensions, those of a new training with the run's parameters and
-    seed, but two components and, of a large graph, fewer walks: one does for a picture of 50,000 nodes. A
-    graph that offers nothing to learn from is a ProjectionError.
+    If the model has two dimensions, these are the published points. Otherwise they come from a new training
+    with the run's parameters and seed, two components and, for a large graph, fewer walks: one per node is
+    enough from 50,000 nodes. Raises ProjectionError if the graph cannot be embedded.
     """
     if published.embedding.shape[1] == 3:
         return published.embedding
@@ -210,7 +210,7 @@ def embed_in_plane(
 
 
 def label_groups(graph: Graph) -> list[str | None]:
-    """Return the labels of each node as one text, None without any; an empty list if all have the same."""
+    """Return each node's labels as one string, None without labels; an empty list if all are the same."""
     groups = [":".join(labels) or None for labels in labels_of(graph)]
     return groups if len(set(groups)) > 1 else []
 
@@ -218,11 +218,11 @@ def label_groups(graph: Graph) -> list[str | None]:
 def node_names(
     store: Neo4jStore, published: PublishedModel, caption: Key | None = None, longest: int = 40
 ) -> list[str]:
-    """Return a name for each node, of one line and `longest` characters at most.
+    """Return a name for each node, one line with at most `longest` characters.
 
-    It is the value of the property `caption`, or of that of the node's label; those of the run's key if none
-    is given. A node without a value is called by its label and the number in its element id. A
-    ProjectionError if no node has a label, or none of its nodes the property.
+    The name is the value of the property `caption`, which may depend on the label; by default of the run's
+    key. A node without a value is named by its label and the number in its element id. Raises ProjectionError
+    if no node has a label of `caption`, or no node of that label has the property.
     """
     graph, projection = published.graph, published.run.unfiltered_projection
     keys = NodeKeys.of(caption) if caption else projection.keys
@@ -239,7 +239,7 @@ def node_names(
 def names_of_rows(
     store: Neo4jStore, graph: Graph, projection: Projection, rows: Sequence[int], longest: int = 40
 ) -> dict[int, str]:
-    """Return the names of some nodes of a graph, as `node_names` gives those of all."""
+    """Return the names of some nodes of a graph, in the form of `node_names`."""
     ids = {row: graph.node_ids[row] for row in rows}
     properties = store.properties_of(list(ids.values())) if projection.keys.properties else {}
     names = {}
@@ -272,7 +272,7 @@ def labels_of(graph: Graph) -> list[list[str]]:
 
 
 def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:
-    """Return property values as texts of one line, `longest` characters at most; None where there is none."""
+    """Return property values as one-line strings of at most `longest` characters; None if missing."""
     return [display_text(value, longest) or None for value in values]
 
 

@@ -1,4 +1,4 @@
-"""Training a run again from its record, to see whether the graph has the coordinates that it gives."""
+"""Verify a run: train it again from its record, and compare the result with the coordinates in the graph."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -41,18 +41,18 @@ _TURNED = "it was turned to where run {run} lay, and the last digits of that dep
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """What came of training a run again."""
+    """The result of verifying a run."""
 
     run: RunRecord
     coordinates: str  # "poincare", "hyperboloid" or "klein"
-    nodes: int  # that were compared: all of the graph
-    different: int  # of these, whose coordinates or radius in the graph are others by a bit or more
-    missing: int  # of the different ones, those without coordinates in the graph
-    largest_distance: float  # hyperbolic, from where a node lies in the graph to where it was trained to
-    pairs: int  # that were trained
+    nodes: int  # compared nodes: all nodes of the graph
+    different: int  # nodes whose stored coordinates or radius differ in any bit
+    missing: int  # nodes of `different` without coordinates in the graph
+    largest_distance: float  # maximum hyperbolic distance between stored and trained position
+    pairs: int  # trained pairs
     threads: int
-    seconds: Mapping[str, float]  # of each stage
-    notes: tuple[str, ...]  # what else may be behind a difference, and what was taken from the graph
+    seconds: Mapping[str, float]  # time of each stage
+    notes: tuple[str, ...]  # possible causes of a difference, and inputs that were read from the graph
 
     @property
     def equal(self) -> bool:
@@ -60,7 +60,7 @@ class Verification(Result):
         return self.different == 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as JSON data; a node outside of hyperbolic space is infinitely far."""
+        """Return the result as JSON data; the distance of a point outside hyperbolic space is infinite."""
         return {
             "run": self.run.run_id,
             "model": self.run.model,
@@ -90,7 +90,7 @@ def verify(
     memory_limit: int | None = None,
     on_progress: Progress | bool = False,
 ) -> Verification:
-    """Train a run again from its record and compare the result with the coordinates in the graph, to the bit.
+    """Train a run again from its record, and compare the result bit by bit with the coordinates in the graph.
 
     The graph is read as the run read it, and must be what it was then. The run's parameters and seed are
     taken, and all that was done to its coordinates is done again. A run that a refresh turned, or that went
@@ -104,27 +104,27 @@ def verify(
     model : str
         Name of the model.
     n_threads, scratch, scheduler
-        Where and how to train, as `HEAT` takes it. The bits do not depend on it.
+        As for `HEAT`; the result does not depend on them.
     memory_limit : int, optional
-        Bytes that the training may use; no limit when None.
+        Maximum memory of the training in bytes; None means no limit.
     on_progress : callable or bool
         Called with the stages of reading and training; True draws bars.
 
     Returns
     -------
     Verification
-        Its `equal` says whether every bit is the same.
+        `equal` is true if every bit is the same.
 
     Raises
     ------
     ConfigError
-        If the database has no such run, or it is one of another model.
+        If the database has no such run, or it belongs to another model.
     NotVerifiable
-        If the graph has changed since; the run's coordinates, or those that it started from, are not in the
-        graph any more; its training ended at a time limit; or its record does not say how it was trained.
+        If the graph has changed since; the run's coordinates, or those that it started from, are no longer in
+        the graph; its training ended at a time limit; or its record does not describe its training.
     ProjectionError
         If the model has no published coordinates, the graph cannot be read, stored values or the run's node
-        were changed by others, or another version is published meanwhile.
+        are damaged, or another version is published concurrently.
     MemoryExceeded
         If the training would need more memory than `memory_limit`.
     """
@@ -166,7 +166,7 @@ def verify(
 def _read(
     store: Neo4jStore, run: RunRecord, trainer: HEAT, memory_limit: int | None, on_progress: Progress
 ) -> Graph:
-    """Return the graph that a run was computed from; a NotVerifiable if it has changed since."""
+    """Return the graph that a run was computed from; raises NotVerifiable if it has changed since."""
     begin_compiling()
     projection = run.trusted_projection(store.trust)
     if memory_limit is not None:
@@ -178,7 +178,7 @@ def _read(
 
 
 def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
-    """Return the run to verify, whose coordinates are in the graph."""
+    """Return the run to verify; raises an error unless its coordinates are in the graph."""
     if run_id is None:
         published = books.published_run(model)
         if published is None:
@@ -200,7 +200,7 @@ def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
 
 
 def _readable(books: Bookkeeping, model: str) -> tuple[str | None, str | None]:
-    """Return the run whose coordinates are published, and that whose coordinates are kept for a rollback."""
+    """Return the run whose coordinates are published, and the run kept for a rollback."""
     version = books.published(model)
     return version.get("run"), previous_of(version).get("run")
 
@@ -230,14 +230,14 @@ def _trainer(run: RunRecord) -> HEAT:
             f"the training of run {run.run_id} ended at its time limit, after {share:.1%} of its pairs: how "
             "far another one comes depends on the machine"
         )
-    # Its training was over before the limit, which this machine may be too slow for.
+    # The run finished within its time limit, but this machine may be slower.
     model = model_of(run)
     model.set_params(time_limit=None)
     return model
 
 
 def _earlier(books: Bookkeeping, run: RunRecord) -> RunRecord | None:
-    """Return the run from whose coordinates a run started, or to which it was turned; None without any."""
+    """Return the run that a run started from or was aligned with; None if there is none."""
     is_full = run.decision == FULL
     run_id = run.training.get("aligned_to") if is_full else run.previous_run
     if is_full and run_id is None:
@@ -252,7 +252,7 @@ def _earlier(books: Bookkeeping, run: RunRecord) -> RunRecord | None:
 def _alpha(run: RunRecord) -> float | Literal["auto"]:
     """Return the share of a walk's steps that follows attributes, by which a local run weighed changes."""
     if run.decision != LOCAL:
-        return 0.0  # nothing asks for it
+        return 0.0  # unused
     try:
         alpha = run.settings["model"]["alpha"]
         return AUTO if alpha == AUTO else float(alpha)
@@ -261,7 +261,7 @@ def _alpha(run: RunRecord) -> float | Literal["auto"]:
 
 
 def _check_unchanged(run: RunRecord, graph: Graph) -> None:
-    """Raise a NotVerifiable if the graph is not the one that the run was computed from."""
+    """Raise NotVerifiable if the graph is not the one that the run was computed from."""
     try:
         before = Fingerprint.from_dict(run.fingerprint)
     except ValueError as error:
@@ -279,7 +279,7 @@ def _check_unchanged(run: RunRecord, graph: Graph) -> None:
 def _read_coordinates(
     store: Neo4jStore, graph: Graph, books: Bookkeeping, run: RunRecord
 ) -> StoredCoordinates:
-    """Return the coordinates of the published run, or of the one that is kept."""
+    """Return the stored coordinates of the published run, or of the run kept for a rollback."""
     is_published = run.run_id == _readable(books, run.model)[0]
     stored = store.read_stored(graph, run.model) if is_published else store.read_kept(graph, run.model)
     if stored is None or stored.run != run.run_id:
@@ -311,7 +311,7 @@ def _train(
 
 
 def _differing(stored: StoredCoordinates, again: Coordinates) -> NDArray[np.bool_]:
-    """Return which nodes are not what they were trained to, to the bit, so that 0 and -0 differ."""
+    """Return a mask of the nodes that differ from the trained result in any bit; 0 and -0 differ."""
     same = (_bits(stored.values) == _bits(again.values)).all(axis=1)
     return np.asarray(~(same & (_bits(stored.radii) == _bits(again.radii)) & stored.found))
 
@@ -321,19 +321,19 @@ def _bits(values: Array) -> NDArray[np.uint64]:
 
 
 def _largest_distance(stored: StoredCoordinates, again: Coordinates, rows: NDArray[np.bool_]) -> float:
-    """Return how far apart the stored and the trained points of some rows lie at most; 0 for none."""
+    """Return the maximum distance between stored and trained points of some rows; 0 if there are none."""
     if not rows.any():
         return 0.0
     try:
         old, new = (to_hyperboloid(each.values[rows], stored.kind) for each in (stored, again))
         check_points(old)
-    except ValueError:  # somebody's values, which are no point of hyperbolic space
+    except ValueError:  # changed by someone: not points of hyperbolic space
         return math.inf
     return float(distance(old, new).max())
 
 
 def _version_notes(run: RunRecord) -> Iterator[str]:
-    """Yield a line on the versions of packages that differ from those that the run was made with."""
+    """Yield a note on package versions that differ from those of the run."""
     others = {name: there for name, there in run.versions.items() if name != "server"}
     here = software_versions()
     changed = [
@@ -346,7 +346,7 @@ def _version_notes(run: RunRecord) -> Iterator[str]:
 
 
 def _method_notes(run: RunRecord, state: GraphState, *, any_differs: bool) -> Iterator[str]:
-    """Yield what of the result was not trained here, and what depends on the machine if bits differ."""
+    """Yield notes on parts that were not trained again, and on machine-dependent steps if bits differ."""
     if run.decision == LOCAL and state.shares is not None:
         trained = plural(int(np.count_nonzero(state.shares)), "node")
         yield f"run {run.run_id} trained {trained}; all others are compared with run {run.previous_run}"

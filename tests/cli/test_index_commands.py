@@ -272,7 +272,7 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
     shown = invoke("explain", "c3", "c4", *MODEL).stdout
     assert re.search(r"^Link +c3 -CLI_NEXT-> c4\nJoined +c3 -CLI_NEXT-> c4\nWhere +distance", shown)
     assert re.search(r"^Paths +c3 <?-CLI_NEXT->? c\d+ <?-", shown, re.MULTILINE)
-    assert "they are joined already" in shown
+    assert "the nodes are linked already" in shown
     shown = document(invoke("explain", "c3", "c5", *MODEL, "--json"))
     assert shown["joined"] == []
     ways = [(way["nodes"], way["steps"]) for way in shown["shared_neighbours"]["first"]]

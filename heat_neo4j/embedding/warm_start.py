@@ -35,7 +35,7 @@ _RATE = 0.2  # share of its learning rate; more would move points that are alrea
 
 
 def short_schedule(model: Estimator) -> dict[str, Any]:
-    """Return the parameters of a training that takes .4 of the model's time, with its learning rate."""
+    """Return the parameters of a training that takes 0.4 of the full time, at the full learning rate."""
     return {"walks_per_node": max(1, round(_WALKS * model.walks_per_node))}
 
 

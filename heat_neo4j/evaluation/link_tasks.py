@@ -55,20 +55,20 @@ def evaluate_links(
 
     Parameters
     ----------
-    graph : Graph, or what `as_graph` takes
-        The whole graph; of a `Database`, the `Projection` to read.
+    graph : Graph or any input of `as_graph`
+        The whole graph; for a `Database`, the `Projection` to read.
     model : HEAT
         Cloned with ``random_state=seed`` for each seed; not modified.
     patterns : sequence of str or of (source label, type, target label)
-        As for `predict_links`; all common patterns of the graph if not given.
+        As for `predict_links`; by default all common patterns of the graph.
     share : float in (0, 1), default 0.15
-        Share of the edges to hold out, of whatever pattern.
+        Share of the edges, of all patterns, to hold out.
     split : {"random", "connected", "time"}
-        Edges to hold out: any, such that each node keeps one, or the latest, by the property for times.
+        Edges to hold out: random ones, random ones such that each node keeps one, or the latest.
     seeds : sequence of int
         Seeds of the split and of each method.
     methods : mapping of str to Method, optional
-        The baselines; `methods.link_methods` of the model's dimension if not given.
+        The baselines; by default `methods.link_methods` with the model's dimension.
     baselines : bool
         Compare with simpler methods on the same data.
     gensim : bool

@@ -78,7 +78,7 @@ def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def described(model: HEAT) -> dict[str, Any]:
-    """Return the estimator's parameters; the seeds stand elsewhere, and threads change nothing."""
+    """Return the estimator's parameters without seed and threads; seeds are recorded separately."""
     parameters: dict[str, Any] = model.get_params()
     return {name: value for name, value in parameters.items() if name not in ("random_state", "n_threads")}
 
@@ -233,7 +233,7 @@ class OwnRows:
         self._held_out: HeldOut | None = None
 
     def methods(self, score: str) -> dict[str, Method]:
-        """Return the rows by name."""
+        """Return our methods by row name."""
         rows: dict[str, Method] = {HEAT_ROW: for_all_patterns(self._distance)}
         return rows | ({SCORE_ROW: self._link_score} if score == "link" else {})
 

@@ -70,7 +70,7 @@ class PredictedLinks:
     names : sequence, optional
         Node names of the graph, by row.
     search : mapping, optional
-        The limits, as `predict_links` takes them: "k", "max_links", "patterns", "min_degree", "max_degree",
+        Parameters of `predict_links`: "k", "max_links", "patterns", "min_degree", "max_degree",
         "min_probability" and "rules".
     score : LinkScore, optional
         Score that ranked the links; None if they are ranked by distance.
@@ -242,11 +242,11 @@ def predict_links(
     graph : Graph
         Graph whose missing links to predict. All unlinked pairs of an undirected graph are one pattern.
     k : int, optional
-        Links per node, which patterns of one label share evenly, see `patterns.link_limits`: a link is kept
-        if it is among the best of its source; without a fitted score, or directions, of either end. None sets
-        no limit per node; `max_links` must then be given.
+        Maximum links per node, shared evenly by the patterns of one label, see `patterns.link_limits`. A link
+        is kept if it is among the `k` best of its source; without a score, or in an undirected graph, of
+        either end. None means no limit per node; `max_links` is then required.
     max_links : int, optional
-        Keep so many of each pattern; as many as it has relationships if not given.
+        Maximum links per pattern; by default the pattern's number of relationships.
     patterns : sequence of str or of (source label, type, target label), optional
         Patterns to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`. By default all
         patterns of the graph, except those with fewer than 10 relationships and less than a tenth of all.
@@ -384,7 +384,7 @@ def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_deg
     if k is not None:
         check_integer("k", k, minimum=1)
     elif max_links is None:
-        raise ValueError("k or max_links must be given: without either every absent pair would be returned")
+        raise ValueError("k or max_links is required: without a limit every unlinked pair would be returned")
     if max_links is not None:
         check_integer("max_links", max_links, minimum=1)
     check_integer("min_degree", min_degree, minimum=0)

@@ -61,7 +61,7 @@ class Checkpoint:
             raise ConfigError(f"checkpoint {self._path} is damaged: delete it, or name another") from error
 
     def save(self, model: HEAT, extra: Mapping[str, Any]) -> None:
-        """Keep a fitted model and some JSON data; a file of before stays whole until this one is."""
+        """Save a fitted model and JSON data; an existing file is replaced atomically."""
         if self._path is None:
             return
         parameters = model.get_params()

@@ -41,15 +41,15 @@ class Estimate(Result):
     """The resources that a run will need."""
 
     size: RunSize
-    memory: Mapping[str, int]  # bytes of this process at the peak of each stage
-    over_files: int  # bytes of this process at its peak, if it trains over files in a scratch folder
-    scratch_bytes: int  # of these files at the peak; 0 if it is too small for any
-    seconds: Mapping[str, float]  # of each stage
-    stored_bytes: int  # in the database at rest: the published version, and what it replaced
-    publishing_bytes: int  # in the database while a version is published beside them
-    pairs: int  # of the training
-    links: int  # predicted, at most
-    exact_exclusion: bool  # whether negatives are checked against the walks exactly, not by a Bloom filter
+    memory: Mapping[str, int]  # peak memory of this process in each stage, in bytes
+    over_files: int  # peak memory with training over files in a scratch folder, in bytes
+    scratch_bytes: int  # peak size of these files; 0 if the graph is too small to need any
+    seconds: Mapping[str, float]  # time of each stage
+    stored_bytes: int  # database size at rest: the published version, and the one it replaced
+    publishing_bytes: int  # database size while another version is being published
+    pairs: int  # training pairs
+    links: int  # maximum number of predicted links
+    exact_exclusion: bool  # whether negatives are checked exactly, not by a Bloom filter
 
     @property
     def peak_memory(self) -> int:
@@ -115,7 +115,7 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
 
 
 def _pilot(size: RunSize, most_nodes: int) -> tuple[HEAT, Graph, RunSize]:
-    """Return a model of a made graph, the graph, and the size of this run."""
+    """Return a model fitted to a synthetic graph, the graph, and the size of this pilot run."""
     names = ("n_components", "walk_length", "window_size", "n_negatives", "alpha", "n_parts")
     graph = made_graph(size, most_nodes)
     own = replace(

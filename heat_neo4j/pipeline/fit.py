@@ -59,7 +59,7 @@ NO_LINK_MODEL = LinkModel(None)
 
 
 def check_scheduler(model: HEAT) -> None:
-    """Find out before a graph is read if the scheduler of the cluster that is to train does not answer."""
+    """Fail before the graph is read if the cluster's scheduler does not respond."""
     if model.scheduler is not None:
         with connected(model.scheduler):
             pass
@@ -80,13 +80,13 @@ def fit_full(
 
 
 def time_limit_notes(model: HEAT) -> tuple[str, ...]:
-    """Return a line for the user if the training of a model ended at its time limit."""
+    """Return a note if the training of a model ended at its time limit."""
     share = model.training_["trained_share"]
     return (f"training ended at the time limit, after {share:.1%} of its pairs",) if share < 1.0 else ()
 
 
 def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> HEAT:
-    """Return a model that goes on from the published points, with the settings of the published run.
+    """Return a model trained from the published points, with the settings of the published run.
 
     If `mode` is "local", only new and changed nodes are trained.
     """
@@ -108,7 +108,7 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
 
 
 def align(model: HEAT, state: GraphState) -> bool:
-    """Move a model by the isometry that brings it nearest to the published points; return whether it did."""
+    """Align a model with the published points by an isometry; return whether it was possible."""
     published = state.comparable(model.embedding_)
     if published is None or state.run is None:
         return False

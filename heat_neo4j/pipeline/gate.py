@@ -37,9 +37,9 @@ _PRESENT_EDGES = 20_000
 class Gate:
     """Requirements for publishing a new version; drift limits apply only to versions with the same settings.
 
-    A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
-    `CHANCE` standard errors of their difference is none. `max_auroc_drop` also limits how much worse than the
-    published coordinates the new ones may tell the graph's present edges from other pairs.
+    A drop counts only if it is significant: both AUROCs are estimated from samples, and a drop of less than
+    `CHANCE` standard errors of their difference is ignored. `max_auroc_drop` also limits the drop, relative
+    to the published coordinates, of the AUROC of present edges.
 
     Parameters
     ----------

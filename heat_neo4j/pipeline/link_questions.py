@@ -114,7 +114,7 @@ def recommend(
 ) -> Recommendations:
     """Return the likeliest missing links of one node by the published score.
 
-    Scores every node that a pattern allows with the published model, also links that were not written.
+    All pairs that a pattern allows are scored, not only the links that were written.
 
     Parameters
     ----------

@@ -92,10 +92,10 @@ def verify(
 ) -> Verification:
     """Train a run again from its record, and compare the result bit by bit with the coordinates in the graph.
 
-    The graph is read as the run read it, and must be what it was then. The run's parameters and seed are
-    taken, and all that was done to its coordinates is done again. A run that a refresh turned, or that went
-    on from the version before, starts from the coordinates of that version, which must be in the graph
-    still. Nothing is written, and no lease is taken.
+    The graph is read by the run's projection and must not have changed. Training uses the run's parameters
+    and seed, and repeats all processing of its coordinates. If a refresh aligned the run with an earlier
+    version, or continued from one, the coordinates of that version must still be in the graph. Nothing is
+    written, and no lease is acquired.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _readable(books: Bookkeeping, model: str) -> tuple[str | None, str | None]:
 
 
 def _trainer(run: RunRecord) -> HEAT:
-    """Return an estimator that trains as the run was trained; a NotVerifiable if that cannot be had."""
+    """Return an estimator that repeats the run's training; raises NotVerifiable if that is impossible."""
     if run.decision not in (FULL, WARM, LOCAL) or not run.fingerprint or not run.settings:
         raise NotVerifiable(
             f"run {run.run_id} did not record what it was computed from: runs of `heat embed` and `heat "
@@ -295,7 +295,7 @@ def _train(
     clock: Clock,
     on_progress: Progress,
 ) -> HEAT:
-    """Train as the run did, with all that its pipeline did to the points."""
+    """Repeat the run's training and the processing of its points."""
     if run.decision != FULL:
         return fit_on(Job(projection, trainer), str(run.decision), state, clock, on_progress)
     trainer.fit(state.graph, on_progress=on_progress)

@@ -195,7 +195,7 @@ def test_progress_rises_to_the_number_of_nodes() -> None:
     [
         ({"k": 0}, ValueError, "k must be at least 1, got 0"),
         ({"k": 2.5}, TypeError, "k must be an integer, got 2.5"),
-        ({"k": None}, ValueError, "k or max_links must be given"),
+        ({"k": None}, ValueError, "k or max_links is required"),
         ({"max_links": 0}, ValueError, "max_links must be at least 1, got 0"),
         ({"min_degree": -1}, ValueError, "min_degree must be at least 0, got -1"),
         ({"min_degree": 3, "max_degree": 2}, ValueError, "max_degree must be at least 3, got 2"),

@@ -54,7 +54,7 @@ def test_zero_weights_and_self_relationships_are_dropped():
 @pytest.mark.parametrize(
     ("adjacency", "message"),
     [
-        (sparse.csr_array(np.array([[0, -1.0], [0, 0]])), "negative weight"),
+        (sparse.csr_array(np.array([[0, -1.0], [0, 0]])), "is negative"),
         (sparse.csr_array(np.array([[0, np.nan], [0, 0]])), "NaN or infinite"),
         (sparse.csr_array(np.array([[0, np.inf], [0, 0]])), "NaN or infinite"),
         (sparse.csr_array((2, 3)), "square"),

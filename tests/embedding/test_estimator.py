@@ -102,7 +102,7 @@ def test_a_time_limit_that_is_kept_changes_no_bit(graph, model):
 
 def test_a_training_that_diverges_at_any_rate_says_which_parameter_to_change():
     with pytest.raises(
-        DivergedError, match=r"sigma 0\.01 is too small .*: raise sigma, or lower learning_rate"
+        DivergedError, match=r"sigma 0\.01 is too small .*: raise sigma or lower learning_rate"
     ):
         HEAT(sigma=0.01, random_state=0).fit(nx.balanced_tree(3, 4))
 

@@ -245,7 +245,7 @@ def frame(**columns):
         (np.array([["a", "b"]] * 2), None, ValueError, "must hold numbers"),
         (np.array([[0, 10**400], [1, 0]], dtype=object), None, ValueError, "must hold numbers"),
         ([[0, 1], [1]], None, ValueError, "inhomogeneous"),
-        (-np.ones((2, 2)), None, ValueError, "negative weight"),
+        (-np.ones((2, 2)), None, ValueError, "is negative"),
         (matrix(), np.ones((3, 1)), ValueError, r"attributes must have shape \(24, F\)"),
         (matrix(), node_frame()[:5], ValueError, "the data frame of nodes has 5 rows for 24 nodes"),
         (matrix(), "year", TypeError, "attributes must be a list of names, got 'year'"),

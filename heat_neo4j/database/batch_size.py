@@ -1,4 +1,4 @@
-"""`BatchSize`: how many rows a transaction takes, fewer where the limits of the server demand it."""
+"""`BatchSize`: the number of rows per transaction, reduced when a limit of the server is reached."""
 
 import logging
 import time
@@ -26,11 +26,11 @@ Rows = TypeVar("Rows", bound=_Sliceable)
 
 
 class BatchSize:
-    """The number of rows that one transaction takes: halved whenever a transaction reaches a server's limit.
+    """The number of rows per transaction, halved whenever a transaction reaches a limit of the server.
 
-    Where not even one row fits, or nothing was written for `seconds` after the first failure, the error of
-    the limit is raised, which names the server's setting. Batches of several lanes may be under way at once;
-    the patience of each lane is its own.
+    If even one row does not fit, or nothing was written for `seconds` after the first failure, the limit's
+    error is raised, which names the server's setting. Several lanes can run batches concurrently; each has
+    its own deadline.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class BatchSize:
         self._failing_since: dict[int, float] = {}
 
     def succeeded(self, lane: int = 0) -> None:
-        """Note that a transaction was committed."""
+        """Record that a transaction was committed."""
         self._failing_since.pop(lane, None)
 
     def shrink(self, error: HeatError, tried: int, lane: int = 0) -> None:
-        """Halve after `error` of a transaction of `tried` rows; raise it if smaller batches cannot help."""
+        """Halve the size after a transaction of `tried` rows failed; reraise if smaller batches cannot help."""
         limit = server_limit(error)
         if limit is None:
             raise error
@@ -62,11 +62,11 @@ class BatchSize:
         if tried // 2 < self.rows:
             self.rows = max(tried // 2, 1)
             _log.info("the server's %s is reached: %d rows in a batch now", limit.setting, self.rows)
-        if is_smallest:  # others hold the memory
+        if is_smallest:  # other transactions hold the memory
             self._sleep(_PAUSE)
 
     def until_done(self, attempt: Callable[[int], bool]) -> None:
-        """Call `attempt` with the number of rows, again and again, until it returns that nothing is left."""
+        """Call `attempt` with the number of rows until it returns True: nothing is left."""
         is_done = False
         while not is_done:
             tried = self.rows
@@ -78,7 +78,7 @@ class BatchSize:
                 self.succeeded()
 
     def parts(self, attempt: Callable[[Rows], T], rows: Rows) -> Iterator[tuple[Rows, T]]:
-        """Yield consecutive parts of `rows` with what `attempt` returns for each."""
+        """Yield consecutive parts of `rows`, each with the result of `attempt`."""
         begin = 0
         while begin < len(rows):
             part = rows[begin : begin + self.rows]

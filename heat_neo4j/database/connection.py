@@ -1,4 +1,4 @@
-"""The one gate to the server: opens sessions, runs managed transactions, waits for a server that is slow."""
+"""`Connection`: the only access to the server; opens sessions and runs managed transactions with retries."""
 
 import logging
 import random
@@ -73,10 +73,9 @@ class Patience:
         self._lost_since: float | None = None
 
     def repeated(self, attempt: Callable[[], T], doing: str, *, divisible: bool = False) -> T:
-        """Return what `attempt` returns; repeat it while its errors are such that this may help.
+        """Return the result of `attempt`; retry after transient errors.
 
-        The caller makes `divisible` work smaller where it reached a limit of the server, so it is not
-        repeated as it is.
+        `divisible` work is not retried after a limit of the server, because the caller makes it smaller.
         """
         pause, failures = self._limits.first_pause, 0
         failing_since: float | None = None
@@ -107,7 +106,7 @@ class Patience:
 
 
 def _is_worth_repeating(error: BaseException | None, failures: int = 1, *, divisible: bool = False) -> bool:
-    """Return whether another attempt at the same may help."""
+    """Return whether a retry may help."""
     limit = server_limit(error)
     if limit is None:
         return isinstance(error, DriverError | Neo4jError) and error.is_retryable()
@@ -117,7 +116,7 @@ def _is_worth_repeating(error: BaseException | None, failures: int = 1, *, divis
 
 
 def _is_silence(error: BaseException) -> bool:
-    """Return whether a server was given up because nothing came from it, rather than because it hung up."""
+    """Return whether an error is a timeout, as opposed to a closed connection."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, TimeoutError):
@@ -137,9 +136,9 @@ class ServerInfo:
 
 
 class Transaction:
-    """A running transaction, as the work that a `Connection` runs sees it.
+    """A running transaction, as passed to the work that a `Connection` runs.
 
-    `send` is the driver's way to run a statement in it; `tracer` is called with each statement and its
+    `send` runs a statement in the driver's transaction. `tracer` is called with each statement and its
     parameters before they are sent.
     """
 
@@ -148,26 +147,26 @@ class Transaction:
         self._tracer = tracer
 
     def run(self, statement: str, parameters: Parameters | None = None) -> neo4j.EagerResult:
-        """Run `statement` to its end; return records, which are `readable`, summary and keys."""
+        """Run `statement` to completion; return `readable` records, summary and keys."""
         result = self.stream(statement, parameters).to_eager_result()
         return result._replace(records=readable(result.records))
 
     def stream(self, statement: str, parameters: Parameters | None = None) -> neo4j.Result:
-        """Run `statement`; return its records as an iterator, to be read to the end by the caller."""
+        """Run `statement`; return its records as an iterator, which the caller must exhaust."""
         if self._tracer is not None:
             self._tracer(statement, parameters or {})
         return self._send(statement, dict(parameters or {}))
 
 
 class Connection(Closing):
-    """A driver, one database of its server, and the rules by which this package talks to it.
+    """A driver, one database of its server, and this package's rules for retries and errors.
 
-    Transactions are managed ones: the driver repeats them when that can help, so the work given must have no
-    effect outside the transaction before it has returned. All methods raise `ConnectionFailed` if the
-    server is lost or refuses the user, and where it refuses a statement or a value `ProjectionError` when
-    reading, `WriteFailed` when writing.
+    Transactions are managed: they may be retried, so the given work must have no effect outside the
+    transaction before it returns. All methods raise `ConnectionFailed` if the server is lost or rejects the
+    user. If it rejects a statement or a value, they raise `ProjectionError` when reading and `WriteFailed`
+    when writing.
 
-    `database` is the user's home database if not given; `address` is how messages name the server.
+    `database` defaults to the user's home database; `address` is the server's name in messages.
     """
 
     def __init__(
@@ -204,7 +203,7 @@ class Connection(Closing):
         trusted: Sequence[str] = (),
         limits: Limits = _DEFAULTS,
     ) -> Self:
-        """Open a driver on `uri` and see that the server and the database answer."""
+        """Open a driver on `uri` and check that the server and the database respond."""
         _keep_secrets(auth)
         address = checked_address(uri)
         driver = neo4j.GraphDatabase.driver(
@@ -237,13 +236,13 @@ class Connection(Closing):
 
     @cached_property
     def server(self) -> ServerInfo:
-        """The server's version, edition and address, and the database in use (asked once)."""
+        """The server's version, edition and address, and the database in use; queried once."""
 
         def ask(transaction: Transaction) -> ServerInfo:
             answer = transaction.run(load_statement("read/server"))
             record, summary = answer.records[0], answer.summary
             host, port = summary.server.address[:2]
-            # The name by which the server lists transactions: the given one may be an alias or in capitals.
+            # The server's own name of the database: the given one may be an alias or differ in case.
             database = str(summary.database or self._database)
             return ServerInfo(record["version"], record["edition"], f"{host}:{port}", database)
 
@@ -259,8 +258,8 @@ class Connection(Closing):
     ) -> list[neo4j.Record]:
         """Run one statement in a read transaction; return all its records.
 
-        At first it is sent as `read_once` does, which is quicker; only what fails in a way that another
-        attempt can cure is run by `read_transaction`. For `divisible` see `Patience.repeated`.
+        The first attempt uses `read_once`, which is faster; retries use `read_transaction`. For `divisible`
+        see `Patience.repeated`.
         """
         try:
             return self.read_once(statement, parameters, doing=doing)
@@ -275,10 +274,10 @@ class Connection(Closing):
     def read_once(
         self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
     ) -> list[neo4j.Record]:
-        """Do as `read`, but without another attempt: fail where that waits for a server to come back.
+        """Run one statement like `read`, but without retries.
 
-        The statement is a transaction by itself: one round trip to the server, where `read_transaction` needs
-        one to begin and one to commit too.
+        The statement is an auto-commit transaction, which takes one round trip; `read_transaction` needs two
+        more, to begin and to commit.
         """
         with self._translated(neo4j.READ_ACCESS, self.server.database, doing):
             return self._run_alone(neo4j.READ_ACCESS, statement, parameters or {}, doing)
@@ -286,10 +285,10 @@ class Connection(Closing):
     def read_transaction(
         self, work: Callable[[Transaction], T], *, doing: str = "reading", divisible: bool = False
     ) -> T:
-        """Run `work` in a managed transaction in which the server refuses every write; return its result.
+        """Run `work` in a managed read transaction, in which the server rejects writes; return its result.
 
-        Repeated when something was deleted between being matched and being looked at, and when the connection
-        broke at the commit, where the driver gives up: here there was nothing to commit.
+        Retries if an entity was deleted between being matched and being read, and if the connection broke at
+        the commit: the driver gives up there, but a read has nothing to commit.
         """
         for _ in range(_ATTEMPTS - 1):
             try:
@@ -329,9 +328,9 @@ class Connection(Closing):
     def run_batches(
         self, statement: str, parameters: Parameters, *, doing: str = "writing"
     ) -> list[neo4j.Record]:
-        """Run a statement of ``CALL ... IN TRANSACTIONS``, which the server commits batch by batch.
+        """Run a ``CALL ... IN TRANSACTIONS`` statement, which the server commits in batches.
 
-        It is repeated from its beginning when that can help, and is divisible (see `Patience.repeated`).
+        Retries start from the beginning; the work is divisible (see `Patience.repeated`).
         """
 
         def attempt() -> list[neo4j.Record]:
@@ -343,7 +342,7 @@ class Connection(Closing):
     def _run_alone(
         self, access: str, statement: str, parameters: Parameters, doing: str
     ) -> list[neo4j.Record]:
-        """Send a statement that is a transaction by itself, or on the server several."""
+        """Send an auto-commit statement; the server may split it into several transactions."""
 
         def send(text: str, values: dict[str, Any]) -> neo4j.Result:
             return session.run(neo4j.Query(text, metadata=_metadata(doing)), values)
@@ -388,7 +387,7 @@ class Connection(Closing):
         return self._driver.session(
             database=database,
             default_access_mode=access,
-            # Later sessions see what earlier ones wrote, on a cluster too.
+            # Sessions read their predecessors' writes, also on a cluster.
             bookmark_manager=self._driver.execute_query_bookmark_manager,
             **quiet,
         )
@@ -403,7 +402,7 @@ def _operators(plan: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 class _LimitReached(Exception):  # noqa: N818
-    """Carries a limit of the server past a driver that would send the same again."""
+    """Carries a limit error past the driver's own retries."""
 
     def __init__(self, error: Neo4jError) -> None:
         super().__init__(str(error))
@@ -411,22 +410,22 @@ class _LimitReached(Exception):  # noqa: N818
 
 
 def _keep_secrets(auth: object) -> None:
-    """Have what a login holds masked in messages; a ConfigError if it is no login that the driver takes."""
+    """Register the secrets of a login for masking; raises ConfigError if the login has an invalid type."""
     if isinstance(auth, neo4j.Auth):
         keep_secret(getattr(auth, "credentials", None))
     elif isinstance(auth, tuple) and len(auth) == 2 and all(isinstance(part, str) for part in auth):
         keep_secret(auth[1])
     elif auth is not None:
-        raise ConfigError("auth must be (user name, password), both texts, a neo4j.Auth or None")
+        raise ConfigError("auth must be (user name, password), both strings, a neo4j.Auth or None")
 
 
 def _metadata(doing: str) -> dict[str, str]:
-    """Return what ``SHOW TRANSACTIONS`` tells of a transaction of ours."""
+    """Return the metadata that ``SHOW TRANSACTIONS`` displays for our transactions."""
     return {"app": f"heat_neo4j/{__version__}", "doing": doing}
 
 
 class Withdrawn(WriteRefused):
-    """A constraint of the database prevented a publication; the version before is published again."""
+    """Raised if a database constraint prevented a publication; the previous version is published again."""
 
 
 def write(
@@ -434,11 +433,11 @@ def write(
 ) -> T:
     """Run `work` in a managed write transaction; return its result.
 
-    The connection repeats what a lost server or a deadlock undid. Two more cases are repeated here, so `work`
-    must change nothing when it is repeated after a commit (all statements of this package are so): the
-    connection broke while the commit was on its way, and nobody knows whether it happened; or something that
-    was matched had been deleted by another transaction before it could be locked. A WriteRefused if the user
-    may not write, or the database is read-only. For `divisible` see `Patience.repeated`.
+    The connection retries after a lost server or a deadlock. Two more cases are retried here: the connection
+    broke during the commit, whose outcome is then unknown; or another transaction deleted a matched entity
+    before it was locked. So `work` must be idempotent, as all statements of this package are. Raises
+    WriteRefused if the user may not write, or the database is read-only. For `divisible` see
+    `Patience.repeated`.
     """
     return _repeated(connection, lambda: connection.write_transaction(work, doing=doing, divisible=divisible))
 
@@ -446,10 +445,9 @@ def write(
 def write_batches(
     connection: Connection, statement: str, parameters: Parameters, *, doing: str
 ) -> list[neo4j.Record]:
-    """Run a statement that makes transactions of its own on the server; return its rows.
+    """Run a statement that splits its work into transactions on the server; return its rows.
 
-    It is repeated as `write` repeats its work, so a repetition must go on with what the tries before have
-    left.
+    It is retried as in `write`, so a retry must continue from the state that earlier attempts left.
     """
     return _repeated(connection, lambda: connection.run_batches(statement, parameters, doing=doing))
 
@@ -473,10 +471,10 @@ def _repeated(connection: Connection, once: Callable[[], T]) -> T:
 
 @contextmanager
 def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -> Iterator[None]:
-    """Turn what stops run `run_id` into `WriteFailed` that says what is in the graph now.
+    """Convert errors that stop run `run_id` to `WriteFailed` with the state of the graph.
 
-    A server lost while the run was `publishing` leaves open whether the switch was committed; one lost while
-    it was `settling` leaves values that are not under their plain names yet.
+    If the server is lost while `publishing`, it is unknown whether the switch was committed. If it is lost
+    while `settling`, some values are not yet stored under their plain names.
     """
     try:
         yield

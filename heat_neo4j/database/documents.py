@@ -1,4 +1,4 @@
-"""The JSON documents that runs record as text: anybody who may write to the database can change them."""
+"""JSON documents recorded by runs as text; untrusted, as database users can change them."""
 
 import json
 import math
@@ -14,7 +14,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def parse_document(text: Any) -> Any:
-    """Return the data of a recorded JSON document; a ValueError if `check_document` refuses it."""
+    """Parse a recorded JSON document; raises ValueError if `check_document` rejects it."""
     try:
         document = json.loads(text)
     except (RecursionError, TypeError, ValueError) as error:
@@ -24,15 +24,15 @@ def parse_document(text: Any) -> Any:
 
 
 def check_document(document: Any) -> None:
-    """Check that both JSON and Neo4j can hold some data.
+    """Check that both JSON and Neo4j can represent some data.
 
     Raises
     ------
     TypeError
-        If a value has no type of JSON.
+        If a value does not have a JSON type.
     ValueError
-        If lists and mappings are nested more than 50 deep, an integer has more than 64 bits, a number is not
-        finite, or a text holds a lone surrogate.
+        If lists and mappings are nested more than 50 levels deep, an integer has more than 64 bits, a number
+        is not finite, or a string contains a lone surrogate.
     """
     level = [document]
     for _ in range(_DEEPEST + 1):
@@ -43,14 +43,14 @@ def check_document(document: Any) -> None:
 
 
 def storable_integer(value: Any) -> Any:
-    """Return an integer that Neo4j can store, another one as text; None for what is no integer."""
+    """Return an integer as Neo4j can store it: as text if it has over 64 bits; None for other values."""
     if not isinstance(value, Integral):
         return None
     return value if _SMALLEST <= int(value) <= _LARGEST else str(value)
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """Return the items of a list or mapping, none of another value; refuse a value that cannot be held."""
+    """Return the items of a list or mapping, or none; raises an error for a value that cannot be stored."""
     if isinstance(value, str):
         if _LONE_SURROGATE.search(value):
             raise ValueError(f"{value!r} holds a lone surrogate")

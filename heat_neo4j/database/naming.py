@@ -1,4 +1,4 @@
-"""`WriteNames`: what the properties, relationship types and indexes written into the graph are called."""
+"""`WriteNames`: names of the properties, relationship types and indexes that are written to the graph."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class PropertyNames(NamedTuple):
     vector: str
 
     def indexed(self, coordinates: str) -> str:
-        """Return the property that holds points of the Poincare ball, which distances and indexes need."""
+        """Return the property with points of the Poincare ball, which distances and indexes use."""
         return self.embedding if coordinates == "poincare" else self.vector
 
 
@@ -33,16 +33,17 @@ class LinkTypes(NamedTuple):
 
     @classmethod
     def of(cls, plain: str) -> Self:
-        """Return the types of the copies, from that of the published links."""
+        """Derive the types of the copies from that of the published links."""
         return cls(plain, f"{plain}_STAGED", f"{plain}_PREVIOUS")
 
 
 @dataclass(frozen=True)
 class WriteNames:
-    """Names of what a model writes into the graph.
+    """Names of the data that a model writes to the graph.
 
-    The published version lies under the names given here. While a version is published it lies under the same
-    names with ``Staged`` at the end, too; what it replaced is kept under those with ``Previous``.
+    The published version is stored under the names given here. While a version is being published, it is
+    also stored under names ending in ``Staged``; the replaced version is kept under names ending in
+    ``Previous``.
 
     Parameters
     ----------
@@ -115,13 +116,13 @@ class WriteNames:
 
     @property
     def previous(self) -> PropertyNames:
-        """The properties of what the last publication replaced."""
+        """The properties of the version that the last publication replaced."""
         return PropertyNames(*(f"{name}Previous" for name in self.plain))
 
     def placeholders(self, *copies: str) -> dict[str, str]:
-        """Return what fills a statement's placeholders of "plain", "staged" or "previous" copies.
+        """Return the values of a statement's placeholders for "plain", "staged" or "previous" copies.
 
-        Those of the last two begin with the copy's name, such as ``@staged_run``.
+        Placeholders of the last two start with the copy's name, such as ``@staged_run``.
         """
         return {
             name if copy == "plain" else f"{copy}_{name}": value
@@ -144,7 +145,7 @@ class WriteNames:
         return f"{self._prefix}_{label}"
 
     def staged_index_of(self, label: str) -> str:
-        """Return the name of the index over the staged coordinates; no published index's name begins so."""
+        """Return the name of the index over staged coordinates; its prefix is unique to staged indexes."""
         return f"_{self._prefix}Staged_{label}"
 
 

@@ -1,4 +1,4 @@
-"""`OutOfRange` replaces what the driver cannot decode, such as dates before the year 1."""
+"""`OutOfRange` replaces values that the driver cannot decode, such as dates before the year 1."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,8 +25,8 @@ class OutOfRange:
 def readable(records: Iterable[neo4j.Record]) -> list[neo4j.Record]:
     """Return records with an `OutOfRange` for each value that the driver could not decode.
 
-    Reading such a value from a record raises an error; in a list or a map it is an object of the driver that
-    can neither be shown nor copied.
+    Reading such a value from a record raises an error; in a list or map it is a driver object that can be
+    neither printed nor copied.
     """
     return [_readable_record(record) for record in records]
 
@@ -40,7 +40,7 @@ def _readable_record(record: neo4j.Record) -> neo4j.Record:
 
 
 def _readable_values(values: Any) -> Any:
-    """Return values, the same object if all of them can be read."""
+    """Return readable values; the same object if all of them are readable."""
     if _PLAIN.issuperset(map(type, values)):
         return values
     shown = [_readable_value(value) for value in values]
@@ -54,7 +54,7 @@ def _readable_value(value: Any) -> Any:
         values = tuple(value.values())
         shown = _readable_values(values)
         return value if shown is values else dict(zip(value, shown, strict=True))
-    raw = getattr(value, "raw_data", None)  # which only the driver's broken values have
+    raw = getattr(value, "raw_data", None)  # only the driver's broken values have it
     if raw is None:
         return value
     return _readable_value(raw) if isinstance(raw, list | dict) else OutOfRange(_UNREADABLE)

@@ -177,7 +177,7 @@ def _checked_names(name: str, values: Any, *, may_be_empty: bool) -> tuple[str, 
 
 
 def _check_name(name: str, value: Any) -> None:
-    """Refuse what is no name in Neo4j, or none that a statement can hold."""
+    """Raise an error for a value that is not a valid name in Neo4j, or cannot be quoted."""
     _check_text(name, value)
     check_identifier(name, value)
 
@@ -190,7 +190,7 @@ def _check_text(name: str, value: Any) -> None:
 
 
 def _checked_key(value: Any) -> Key | None:
-    """Return the key in its simplest form: a string if it is one for all nodes, None if there is none."""
+    """Return the key in canonical form: a string if all nodes share it, None if there is none."""
     if isinstance(value, Mapping) and not set(value) - {""}:
         value = value.get("")
     if not isinstance(value, Mapping):
@@ -239,7 +239,7 @@ def _checked_number(name: str, value: Any, *, may_be_zero: bool) -> float:
 
 
 def check_parameter_names(values: Any) -> None:
-    """Refuse parameters of a filter whose names are not free: those starting with ``heat_`` are ours."""
+    """Raise an error for filter parameters with reserved names, which start with ``heat_``."""
     if not isinstance(values, Mapping):
         raise TypeError(f"filter_parameters must be a mapping, got {values!r}")
     for name in values:

@@ -1,4 +1,4 @@
-"""The nodes of a published version: by which keys they are found and named, and what else it is of."""
+"""The nodes of a published version: their lookup by key, their names, and their links."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,51 +22,51 @@ _WHOLE = re.compile(r"-?\d{1,18}")
 
 @dataclass(frozen=True)
 class NodesByKey:
-    """Nodes with one of some labels (none for any), and by which keys they are found and named."""
+    """Nodes with any of some labels (none for all nodes), and the keys that identify and name them."""
 
     labels: Sequence[str]
     keys: NodeKeys
 
     def by(self, key: Key | None) -> Self:
-        """Return the same nodes by another key, if one is given."""
+        """Return the same nodes with another key, if given."""
         return self if key is None else type(self)(self.labels, NodeKeys.of(key))
 
     def name(self, element_id: str, labels: Sequence[str], values: Mapping[str, Any]) -> str:
-        """Return what a node is called, of whose properties `values` has those of the keys."""
+        """Return the name of a node; `values` holds its key properties."""
         return name_of(self.keys.value_of(labels, values), labels, element_id, first=self.labels)
 
 
 @dataclass(frozen=True)
 class VersionScope:
-    """What a published version is of: its nodes, and run and relationship type of its predicted links."""
+    """The content of a published version: its nodes, and the run and type of its predicted links."""
 
-    version: str  # which one: its token
+    version: str  # token of the version
     nodes: NodesByKey
     link_run: str | None  # None without links, as is the type
     link_type: str | None
     indexed: bool  # whether there is a vector index
-    labels: Sequence[str] = ()  # of which each of the nodes has one; none if that is not known
+    labels: Sequence[str] = ()  # each node has at least one of them; empty if unknown
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """How the node that a text stands for is found: by its element id, or by statements that look for it."""
+    """The lookup of a node from user input: by element id, or by statements that search for a key."""
 
     ids: tuple[str, ...]
-    statements: Mapping[str, str]  # each by what it looks for, in words
-    values: Sequence[Any]  # of the key, a string or a whole number
+    statements: Mapping[str, str]  # statements by a description of what they search for
+    values: Sequence[Any]  # key values to search for: strings or integers
 
     @property
     def part(self) -> Fragment:
-        """The statements as a part of another one, after what gives `ids`."""
+        """The statements as UNION branches to append to another statement that returns `ids`."""
         return Fragment("".join(f"UNION\n{statement}\n" for statement in self.statements.values()))
 
     @classmethod
     def of(cls, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> Self:
-        """Return how to find the node of a text; a ProjectionError without a key to look for.
+        """Return the lookup of a node by `text`; raises ProjectionError if a label has no key.
 
-        The text is an element id, or the value of a key on one of the nodes, or on one with one of other
-        `labels` if they are given (none for any).
+        The text is an element id, or the key value of one of the nodes, or of a node with one of `labels`, if
+        given (empty for any label).
         """
         if not nodes.keys.by_label or _ELEMENT_ID.fullmatch(text):
             return cls((text,), {}, ())
@@ -82,8 +82,8 @@ class Lookup:
 
 
 def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
-    """Return what the published version of `model` is of; a ProjectionError without coordinates."""
-    # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
+    """Return the scope of the published version of `model`; raises ProjectionError without coordinates."""
+    # Not the whole run record: its attribute recipe can take longer to read than the answer itself.
     statement, values = load_statement("read/published_scope"), {"model": model}
     if isinstance(source, Transaction):
         rows = source.run(statement, values).records
@@ -108,7 +108,7 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
 
 
 def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> str:
-    """Return the element id of the node that a text stands for; a ProjectionError unless it is one node."""
+    """Return the element id of the node that `text` identifies; raises ProjectionError unless unique."""
     lookup = Lookup.of(nodes, text, labels)
     found = dict.fromkeys(lookup.ids)
     for statement in lookup.statements.values():
@@ -126,7 +126,7 @@ def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequ
 def _asked_for(
     nodes: NodesByKey, chosen: Sequence[str] | None
 ) -> Iterator[tuple[Fragment | Sequence[str], str, str]]:
-    """Yield which nodes to look among by which key, and what they are in words."""
+    """Yield (labels, description, key property) of each set of nodes to search."""
     own, labels = nodes.keys.labels, nodes.labels if chosen is None else chosen
     for label in own:
         if not chosen or label in chosen:
@@ -148,14 +148,14 @@ class NodeLink:
     """A predicted link of a node."""
 
     type: str
-    leaves: bool  # whether it leads from the node to the other one; else it leads to the node
+    leaves: bool  # whether it leads from the node to the other one, or back
     element_id: str  # of the other node
     labels: tuple[str, ...]
-    name: str  # for people: its key as one line of text; else a label and the number in its element id
-    probability: float | None  # None if the run gave none
+    name: str  # display name: its key as one line, otherwise a label and the number in its element id
+    probability: float | None  # None if the run has no probabilities
     distance: float
-    rank: int  # among all links of the model: 1 is the likeliest
-    key: Any = None  # the value of the other node's key, as it is stored; None if it has none
+    rank: int  # among all links of the model; 1 is the likeliest
+    key: Any = None  # the stored key value of the other node; None if it has none
 
     def to_dict(self) -> dict[str, Any]:
         """Return the link as JSON data."""
@@ -231,7 +231,7 @@ def read_node_links(
     """
     check_integer("k", k, minimum=1)
 
-    # In one transaction: who publishes another version waits for those that read the one before.
+    # In one transaction: publishers wait for readers of the previous version.
     def work(transaction: Transaction) -> dict[str, tuple[NodeLink, ...]]:
         scope = read_scope(transaction, model)
         named = scope.nodes.by(key)

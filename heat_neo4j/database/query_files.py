@@ -1,7 +1,7 @@
-"""The queries that users copy, ``cypher/query/``: what each answers, its names, and its parameters.
+"""The query library, ``cypher/query/``: queries for users to copy, with names and parameters.
 
-Values are parameters. Labels and properties are written in the statement, as only then the server uses an
-index over them; the files have those of an example there, between backticks.
+Values are parameters. Labels and properties are part of the statement, because otherwise the server cannot
+use an index over them; the files contain those of an example, in backticks.
 """
 
 import json
@@ -32,8 +32,8 @@ _EXAMPLES = {
     "type": "HEAT_PREDICTED",
     "index": "heat_Module",
 }
-"""What the files have in the place of each name: of the label and the property that users choose, and of the
-properties, the relationship type and the vector index that a model has."""
+"""Example names in the files: the label and property that users choose, and the properties, relationship type
+and vector index of a model."""
 _CHOSEN = ("label", "property")
 _EXAMPLE = re.compile(f"`({'|'.join(_EXAMPLES.values())})`")
 
@@ -50,11 +50,11 @@ class QueryParameter:
 
 @dataclass(frozen=True)
 class LibraryQuery:
-    """One query of the library; a `ConfigError` for a name that it has not, or that Cypher cannot quote."""
+    """One query of the library; raises `ConfigError` for unknown names and names that cannot be quoted."""
 
-    name: str  # such as "nearest", or "search/nearest" for servers that have SEARCH
-    title: str  # what it answers, in a line
-    text: str  # of the file
+    name: str  # such as "nearest", or "search/nearest" for servers with SEARCH
+    title: str  # one line
+    text: str  # content of the file
     parameters: tuple[QueryParameter, ...]  # in the order of the file
 
     @property
@@ -64,40 +64,40 @@ class LibraryQuery:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is written in the statement, of the names that a file has examples of."""
+        """The names that occur in the statement."""
         used = set(_EXAMPLE.findall(self.statement))
         return tuple(name for name, example in _EXAMPLES.items() if example in used)
 
     def written(self, names: Mapping[str, str]) -> str:
-        """Return the statement with some names in the place of the example's."""
+        """Return the statement with example names replaced by `names`."""
         return _EXAMPLE.sub(self._quoting(names), self.statement)
 
     def copy(self, names: Mapping[str, str], model: str | None = None) -> str:
-        """Return the file with some names in the place of the example's, and without the comments on these.
+        """Return the file with example names replaced by `names`, without comments on these names.
 
-        With `model`, that is the default of the parameter of this name. The text may be printed as it is.
+        `model` replaces the default of the parameter with that name. The text is safe to print verbatim.
         """
         quoting, lines = self._quoting(names, identifier_to_copy), []
         for line in self.text.splitlines(keepends=True):
             if model is not None and (match := _MODEL_PARAMETER.match(line)):
                 value = json.dumps(model).ljust(len(match[2]) - 2)
                 lines.append(f"{match[1]}{value}  {line[match.end() :]}")
-            elif not line.startswith("//"):  # in a comment a name could end the line and begin a statement
+            elif not line.startswith("//"):  # a name in a comment could break out of it
                 lines.append(_EXAMPLE.sub(quoting, line))
             elif not (put := set(_EXAMPLE.findall(line))) or put - {_EXAMPLES[name] for name in names}:
                 lines.append(line)
         return "".join(lines)
 
     def divide(self, values: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
-        """Return which of the values are names and which parameters, these with their defaults.
+        """Split values into names and parameters, and add the defaults of parameters.
 
-        A ConfigError if one is not of the query, or a required one is missing.
+        Raises ConfigError if a value is unknown to the query, or a required one is missing.
         """
         chosen = [name for name in self.names if name in _CHOSEN]
         required = [*chosen, *(each.name for each in self.parameters if each.required)]
         defaults = {each.name: each.default for each in self.parameters if not each.required}
         if set(self.names) - {*_CHOSEN}:
-            defaults.setdefault("model", "heat")  # which says what the names stand for
+            defaults.setdefault("model", "heat")  # determines the model's names
         possible = [*required, *defaults]
         for name in values:
             if name not in possible:
@@ -135,7 +135,7 @@ def list_queries() -> list[LibraryQuery]:
 
 
 def load_query(name: str) -> LibraryQuery:
-    """Return one query; a ConfigError if there is none of that name."""
+    """Return one query; raises ConfigError if there is no query of that name."""
     names = [path.removeprefix(f"{_FOLDER}/") for path in statement_names(_FOLDER)]
     if name not in names:
         hint = did_you_mean(name, names) or ": `heat cypher list` names them"

@@ -1,4 +1,4 @@
-"""`RunRecord`: what the graph remembers of a run, and the bookkeeping nodes it is read from."""
+"""`RunRecord`: the record of a run, and the bookkeeping nodes that store it."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,12 +22,12 @@ from heat_neo4j.errors import ProjectionError
 
 EMBEDDING, LINKS = "embedding", "links"
 LABELS = ("HeatRun", "HeatModel", "HeatVersion")
-"""What is never part of a graph that is read without naming labels."""
+"""Bookkeeping labels, which are excluded from graphs that are read without naming labels."""
 TYPES = ("HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
-"""Relationships between nodes of these."""
+"""Relationship types between bookkeeping nodes."""
 _MODEL = ("name", "version", "staging", "publishedAt", "rolledBackAt", "leaseHolder", "leaseUntil")
 DAMAGED = "damaged"
-"""Key of a model's properties: which ones of its version's node no run of ours wrote."""
+"""Key in a model's properties: names of invalid properties of its version's node."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +165,7 @@ class RunRecord(Result):
 
     @classmethod
     def from_node(cls, properties: Mapping[str, Any]) -> Self:
-        """Return the record that a run node's properties hold; those unknown here or damaged are left out."""
+        """Return the record stored in a run node's properties; unknown and damaged ones are left out."""
         values: dict[str, Any] = {}
         damaged = []
         for part in fields(cls):
@@ -191,16 +191,17 @@ class RunRecord(Result):
         return cls(**{**required, **values}, damaged=tuple(damaged))
 
     def whole(self) -> Self:
-        """Return the record itself; a ProjectionError if its node is damaged."""
+        """Return the record itself; raises ProjectionError if its node is damaged."""
         if self.damaged:
             raise self.damage(*self.damaged)
         self._parsed(self.projection)
         return self
 
     def trusted_projection(self, trust: Trust) -> Projection:
-        """Return the projection, to read the graph by.
+        """Return the projection to read the graph with.
 
-        A ConfigError if it has a filter that the operator did not give, a ProjectionError if it is damaged.
+        Raises ConfigError if it has a filter that the operator did not supply, and ProjectionError if it is
+        damaged.
         """
         return self._parsed(self.trusted_settings(trust, self.projection))
 
@@ -219,7 +220,7 @@ class RunRecord(Result):
 
     @property
     def unfiltered_projection(self) -> Projection:
-        """The projection without its filters: names only, to look things up by."""
+        """The projection without its filters, for names only."""
         names = self.projection.keys() - {*FILTERS, "filter_parameters"}
         return self._parsed({name: self.projection[name] for name in names})
 
@@ -230,7 +231,7 @@ class RunRecord(Result):
             raise self.damage("projection") from error
 
     def damage(self, *properties: str) -> ProjectionError:
-        """Return the error for a run's node of which `properties` say what no run of ours writes."""
+        """Return the error for a run's node with invalid `properties`."""
         return ProjectionError(
             f"the node of run {self.run_id} is damaged ({', '.join(properties)}): "
             f"`heat clear --run {self.run_id}` removes the run, then run `heat embed`"
@@ -262,29 +263,29 @@ _JSON_FIELDS = [name for name, kind in _KINDS.items() if get_origin(kind) in (Ma
 
 @dataclass(frozen=True)
 class Bookkeeping:
-    """What one transaction saw of the model nodes and the run nodes."""
+    """The model nodes and run nodes, read in one transaction."""
 
-    models: Sequence[Mapping[str, Any]]  # their properties, with those of the version that is published
+    models: Sequence[Mapping[str, Any]]  # their properties, with those of the published version
     runs: tuple[RunRecord, ...]  # of all models, latest first
 
     def published(self, model: str) -> Mapping[str, Any]:
-        """Return the properties of `model` and of its published version, without any if there is none.
+        """Return the properties of `model` and of its published version; empty if there is none.
 
-        A ProjectionError if the node of the version is damaged.
+        Raises ProjectionError if the node of the version is damaged.
         """
         return _whole(self.remains(model), model)
 
     def remains(self, model: str) -> Mapping[str, Any]:
-        """Return what `published` does, of a damaged version the parts that are sound."""
+        """Return the same as `published`, but only the valid parts of a damaged version."""
         return _model_node(self.models, model)
 
     def published_run(self, model: str) -> RunRecord | None:
-        """Return the run of `model` whose coordinates are published; a ProjectionError if it is damaged."""
+        """Return the run of `model` whose coordinates are published; raises ProjectionError if damaged."""
         run_id = self.published(model).get("run")
         return next((run.whole() for run in self.runs_of(model) if run.run_id == run_id), None)
 
     def check_model(self, model: str) -> None:
-        """Raise a ProjectionError if the database has neither a node nor a run of `model`."""
+        """Raise ProjectionError if the database has neither a node nor a run of `model`."""
         known = {node["name"] for node in self.models} | {run.model for run in self.runs}
         if model not in known:
             advice = did_you_mean(model, known) or ": `heat runs` lists the models"
@@ -299,16 +300,16 @@ class Bookkeeping:
         return [run.run_id for run in self.runs_of(model) if part in run.stored]
 
     def names(self, model: str) -> WriteNames:
-        """Return the names under which `model` is published, or would be by default."""
+        """Return the names that `model` is published under, or the defaults."""
         version = self.remains(model)
         run = next((run for run in self.runs_of(model) if run.run_id in runs_of(version)), None)
         return WriteNames(model) if run is None else run.names
 
 
 def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:
-    """Read the model and run nodes of ours in one transaction.
+    """Read our model and run nodes in one transaction.
 
-    Runs of which nothing is in the graph any more are read only if `history` is true.
+    Runs without values in the graph are read only if `history` is true.
     """
 
     def work(transaction: Transaction) -> Bookkeeping:
@@ -327,18 +328,18 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
 
 
 def read_version(connection: Connection, model: str) -> Mapping[str, Any]:
-    """Return the properties of `model` and of its published version; none if it has no node."""
+    """Return the properties of `model` and of its published version; empty if it has no node."""
     models = connection.read(load_statement("read/models"), doing="reading what is published")
     return _whole(_model_node(_published(models), model), model)
 
 
 def nodes_with(labels: Sequence[str]) -> Fragment | Sequence[str]:
-    """Return the label expression for nodes with one of some labels; without any, for all but our own."""
+    """Return the label expression for nodes with any of `labels`; if empty, for all but our own."""
     return labels or except_names(LABELS)
 
 
 def nothing_published(model: str, source: Bookkeeping | Connection | Transaction) -> ProjectionError:
-    """Return the error for a model without published coordinates; it suggests one of a similar name."""
+    """Return the error for a model without published coordinates; it suggests a similar name."""
     models = source.models if isinstance(source, Bookkeeping) else read_bookkeeping(source).models
     suggestion = did_you_mean(model, [node["name"] for node in models if "run" in node])
     return ProjectionError(
@@ -347,7 +348,7 @@ def nothing_published(model: str, source: Bookkeeping | Connection | Transaction
 
 
 def _model_node(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
-    """Return one of the model nodes; of two that were made at the same moment, that which is in use."""
+    """Return the model's node; if two were created concurrently, the one in use."""
 
     def version_number(node: Mapping[str, Any]) -> int:
         number = node.get("version")
@@ -368,7 +369,7 @@ def _published(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _whole(version: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-    """Return the properties of a model and of its version; a ProjectionError if the version is damaged."""
+    """Return the properties of a model and of its version; raises ProjectionError if it is damaged."""
     if damaged := version.get(DAMAGED):
         raise ProjectionError(
             f"the node of the published version of model {model!r} is damaged ({', '.join(damaged)}): "
@@ -378,7 +379,7 @@ def _whole(version: Mapping[str, Any], model: str) -> Mapping[str, Any]:
 
 
 def _native(value: Any) -> Any:
-    """Return a time of the driver as one of Python; None, which no run writes, if there is none."""
+    """Convert a time of the driver to Python; None, which is invalid, if that is impossible."""
     try:
         return value.to_native()
     except (OverflowError, ValueError):
@@ -386,7 +387,7 @@ def _native(value: Any) -> Any:
 
 
 def _from_json(text: Any) -> Any:
-    """Return the data of a recorded document; None, which no run records, if no run could have written it."""
+    """Return the data of a recorded document; None, which no run records, if it is invalid."""
     try:
         return parse_document(text)
     except ValueError:
@@ -394,7 +395,7 @@ def _from_json(text: Any) -> Any:
 
 
 def _is_kind(value: Any, kind: Any) -> bool:
-    """Return whether `value` is of the type that a field is declared with."""
+    """Return whether `value` has the declared type of a field."""
     if kind is Any:
         return True
     origin, arguments = get_origin(kind), get_args(kind)
@@ -405,7 +406,7 @@ def _is_kind(value: Any, kind: Any) -> bool:
     if origin in (tuple, Sequence):
         is_listed = isinstance(value, tuple if origin is tuple else list)
         return is_listed and all(_is_kind(each, arguments[0]) for each in value)
-    if isinstance(value, bool):  # which is an int to isinstance
+    if isinstance(value, bool):  # a subclass of int
         return False
     return isinstance(value, int | float if kind is float else kind)
 

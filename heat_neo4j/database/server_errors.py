@@ -1,4 +1,4 @@
-"""What the driver raises, turned into this package's errors in one place, each as one clear line."""
+"""Translates errors of the driver into errors of this package, each with a one-line message."""
 
 import re
 from collections.abc import Iterator
@@ -40,12 +40,12 @@ class ServerLimit:
 
     @property
     def is_shared(self) -> bool:
-        """Whether all transactions share the memory: it may come free when others end."""
+        """Whether all transactions share the memory, so that it may become free when others end."""
         return ".total." in self.setting or self.setting.startswith("server.")
 
 
 def server_limit(error: BaseException | None) -> ServerLimit | None:
-    """Return the limit of the server that caused an error of the driver or of this package, if one did."""
+    """Return the server limit that caused an error of the driver or of this package, if any."""
     while error is not None:
         code = str(getattr(error, "code", "")).rsplit(".", 1)[-1]
         if code in _LIMITS:
@@ -57,7 +57,7 @@ def server_limit(error: BaseException | None) -> ServerLimit | None:
 
 
 def checked_address(uri: object) -> str:
-    """Return how messages name the server at `uri`; a ConnectionFailed without it if it is malformed."""
+    """Return the server's name for messages; raises ConnectionFailed, without the URI, if it is malformed."""
     address = server_address(uri)
     if address is not None:
         return address
@@ -74,9 +74,9 @@ def checked_address(uri: object) -> str:
 def translated(
     address: str, doing: str, database: str | None = None, refusal: type[HeatError] = ConnectionFailed
 ) -> Iterator[None]:
-    """Raise the driver's errors as ours: as `refusal` if the server refuses a statement or gives up on it.
+    """Translate the driver's errors; raises `refusal` if the server rejects or aborts a statement.
 
-    `doing` says what was going on, e.g. ``"reading nodes"``.
+    `doing` describes the operation, e.g. ``"reading nodes"``.
     """
     where = f"Neo4j at {address}"
     try:
@@ -98,7 +98,7 @@ def translated(
 
 
 def violates_constraint(error: BaseException | None) -> bool:
-    """Return whether an error comes from a constraint of the database that a write would violate."""
+    """Return whether an error was caused by a violated database constraint."""
     while error is not None:
         if str(getattr(error, "code", "")).endswith(".ConstraintValidationFailed"):
             return True
@@ -107,12 +107,12 @@ def violates_constraint(error: BaseException | None) -> bool:
 
 
 def is_deleted_meanwhile(error: HeatError) -> bool:
-    """Return whether a statement was refused because another transaction deleted what it was reading."""
+    """Return whether a statement failed because another transaction deleted an entity it was reading."""
     return str(getattr(error.__cause__, "code", "")).endswith(".EntityNotFound")
 
 
 def one_line(error: BaseException) -> str:
-    """Return what the driver or the server said as one line, shortened, without positions in a statement."""
+    """Return the message of the driver or server as one short line, without statement positions."""
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
     line = _POSITION.sub("", text.splitlines()[0])
     return line if len(line) <= _MESSAGE_CHARACTERS else f"{line[:_MESSAGE_CHARACTERS]}..."

@@ -1,7 +1,7 @@
-"""Cypher statements, kept as files under ``cypher/`` and filled with identifiers only here.
+"""Cypher statements, stored as files under ``cypher/``; identifiers are inserted only here.
 
-Values always travel as ``$parameters``. What Cypher cannot take as a parameter (a label, a relationship
-type, a property key) is written in a file as an ``@placeholder`` and filled with quoted identifiers.
+Values are always passed as ``$parameters``. Labels, relationship types and property keys, which cannot be
+parameters, are ``@placeholders`` in the files and are replaced by quoted identifiers.
 """
 
 import re
@@ -19,20 +19,20 @@ _COMMENT_LINE = re.compile(r"^\s*//.*\n?", re.MULTILINE)
 
 
 class Fragment(str):
-    """Cypher text that goes into a statement as it is.
+    """Cypher text that is inserted into a statement verbatim.
 
-    Made only from quoted identifiers (`except_names`), from statements, or from a user's own predicate, which
-    is sent in read access mode, where the server itself refuses to write.
+    Created only from quoted identifiers (`except_names`), from statements, or from a user's predicate, which
+    runs in read access mode, in which the server rejects writes.
     """
 
     __slots__ = ()
 
 
 def quote_identifier(name: str) -> str:
-    """Return a label, relationship type or property key between backticks, its own backticks doubled.
+    """Quote a label, relationship type or property key with backticks; its own backticks are doubled.
 
-    A ValueError if it is empty, holds a NUL, a lone surrogate, or a backslash followed by ``u``: Cypher 5
-    decodes such an escape before it looks for the closing backtick, and Cypher 25 does not.
+    Raises ValueError if it is empty, or contains a NUL, a lone surrogate, or a backslash followed by ``u``:
+    Cypher 5 decodes this escape before it looks for the closing backtick, Cypher 25 does not.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name in Neo4j must be a string, got {name!r}")
@@ -48,7 +48,7 @@ def quote_identifier(name: str) -> str:
 
 
 def check_identifier(what: str, name: str) -> None:
-    """Raise the error of `quote_identifier` for a name, and say `what` it names."""
+    """Raise the error of `quote_identifier` for a name, prefixed with `what` it names."""
     try:
         quote_identifier(name)
     except (TypeError, ValueError) as error:
@@ -56,7 +56,7 @@ def check_identifier(what: str, name: str) -> None:
 
 
 def is_identifier(name: object) -> bool:
-    """Return whether `quote_identifier` takes a value."""
+    """Return whether `quote_identifier` accepts a value."""
     try:
         quote_identifier(name)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -65,10 +65,10 @@ def is_identifier(name: object) -> bool:
 
 
 def identifier_to_copy(name: str) -> str:
-    """Return a name as `quote_identifier` does, for Cypher that a user may copy.
+    """Quote a name as `quote_identifier` does, for Cypher that users copy.
 
-    Such Cypher is printed as it is: a mask or an escape in it could end the quoted name early. A ValueError
-    for a name that would need one.
+    Such Cypher is printed verbatim, because masking or escaping could end the quoted name early. Raises
+    ValueError for a name that would need it.
     """
     quoted = quote_identifier(name)
     if printable(redacted(name)) != name:
@@ -81,7 +81,7 @@ def identifier_to_copy(name: str) -> str:
 def except_names(names: Sequence[str]) -> Fragment:
     """Return the label (or type) expression for "none of `names`", e.g. ``!(`A`|`B`)``.
 
-    An empty sequence excludes nothing: ``(%|!%)`` stands for nodes with and without a label.
+    An empty sequence excludes nothing: ``(%|!%)`` matches nodes with and without labels.
     """
     if not names:
         return Fragment("(%|!%)")
@@ -89,15 +89,15 @@ def except_names(names: Sequence[str]) -> Fragment:
 
 
 def label_predicate(label: str) -> Fragment:
-    """Return the predicate for nodes ``n`` with a label; a ValueError if it cannot be quoted."""
+    """Return the predicate for nodes ``n`` with a label; raises ValueError if it cannot be quoted."""
     return Fragment(f"n:{quote_identifier(label)}")
 
 
 def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:
-    """Return the statement in ``cypher/<name>.cypher`` without comment lines, its placeholders filled.
+    """Return the statement in ``cypher/<name>.cypher`` without comment lines and with placeholders filled.
 
-    Each ``@placeholder`` stands for a name, several names (an alternative such as ``` `A`|`B` ```, as labels
-    and types take it) or a `Fragment`. A ValueError if `identifiers` are not those of the file, or a name
+    Each ``@placeholder`` is replaced by a name, several names (an alternative such as ``` `A`|`B` ```, for
+    labels and types) or a `Fragment`. Raises ValueError if `identifiers` are not those of the file, or a name
     cannot be quoted.
     """
     template = _template(name)

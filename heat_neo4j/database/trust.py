@@ -1,6 +1,7 @@
-"""`Trust`: which filters may run, and what may be written under, that only the database names.
+"""`Trust`: filters and names recorded in the database that the operator has approved.
 
-Whoever may edit a node of our bookkeeping must not make the operator run Cypher, or remove what is a user's.
+A user who can edit our bookkeeping nodes must not be able to make the operator run Cypher or overwrite other
+users' data.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from heat_neo4j.local_server.folders import heat_home, private_file
 FILTERS = ("node_filter", "relationship_filter")
 """Fields of a `Projection` that hold Cypher."""
 TRUSTED_FILE = "trusted"
-"""Name of the operator's file, in `heat_home()`: one digest a line."""
+"""Name of the operator's file in `heat_home()`: one digest per line."""
 _MOST_DIGESTS = 10_000
 _LONGEST = 200  # characters of a filter or name in messages
 _PROPERTY_SETTINGS = {
@@ -28,9 +29,9 @@ _PROPERTY_SETTINGS = {
 
 
 class Trust:
-    """Texts that the operator has given: in this process, or earlier on this machine.
+    """Texts that the operator has supplied, in this process or earlier on this machine.
 
-    Digests of what was used are kept in a private file, which database users cannot write.
+    Digests of used texts are stored in a private file that database users cannot write.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class Trust:
         self._texts = frozenset(texts)
 
     def require_filter(self, run_id: str, name: str, text: str) -> None:
-        """Refuse a recorded filter that the operator did not give; `name` is its field of the projection."""
+        """Raise ConfigError for a recorded filter that the operator did not supply; `name` is its field."""
         if self._accepts("filter", text):
             return
         option = f"--{name.replace('_', '-')}"
@@ -54,7 +55,7 @@ class Trust:
         )
 
     def require_names(self, names: WriteNames) -> WriteNames:
-        """Return recorded names to write under; refuse those that the operator did not give."""
+        """Return recorded names to write to; raises ConfigError for names that the operator did not supply."""
         for setting, name in _own_names(names).items():
             if self._accepts(_name_of(names.model), name):
                 continue
@@ -67,11 +68,11 @@ class Trust:
         return names
 
     def remember_filters(self, *texts: str | None) -> None:
-        """Note filters that the operator has run."""
+        """Record filters that the operator has run."""
         self._remember(_digest("filter", text) for text in texts if text is not None)
 
     def remember_names(self, names: WriteNames) -> None:
-        """Note the names that the operator has a model written under."""
+        """Record the names that the operator writes a model to."""
         self._remember(_digest(_name_of(names.model), name) for name in _own_names(names).values())
 
     def _accepts(self, kind: str, text: str) -> bool:
@@ -83,7 +84,7 @@ class Trust:
         added = [digest for digest in dict.fromkeys(new) if digest not in known]
         if not added:
             return
-        with suppress(OSError):  # without the file, the operator gives the texts again
+        with suppress(OSError):  # without the file, the operator must supply the texts again
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             private_file(file, "\n".join([*known, *added][-_MOST_DIGESTS:]) + "\n")
 
@@ -100,7 +101,7 @@ def _read(file: Path) -> list[str]:
 
 
 def _own_names(names: WriteNames) -> dict[str, str]:
-    """Return the names that are not the usual ones of the model, each by its setting."""
+    """Return the names that differ from the model's defaults, by setting."""
     usual = WriteNames(names.model)
     found = {
         setting: getattr(names.plain, part)
@@ -115,5 +116,5 @@ def _name_of(model: str) -> str:
 
 
 def _digest(kind: str, text: str) -> str:
-    """Return the digest of a text; those of different kinds never meet."""
+    """Return the digest of a text; different kinds have different digests."""
     return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,8 @@
-"""Versions: what readers of a model go by, and which version follows from which.
+"""Versions: which copy readers of a model use, and the transitions between versions.
 
-The properties of a ``HeatVersion`` node say under which names the published coordinates and links lie, and
-what they are rolled back to. Such a node never changes: each function here returns the properties of another.
+The properties of a ``HeatVersion`` node record the names that the published coordinates and links are stored
+under, and the version to roll back to. Such a node is immutable: each function here returns the properties of
+a new one.
 """
 
 import json
@@ -15,9 +16,9 @@ from heat_neo4j.database.statements import is_identifier
 
 Version = Mapping[str, Any]
 RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
-"""The form of a run's id, as a regular expression: what carries one is ours."""
+"""Pattern of run ids. A property that matches was written by us."""
 MOST_LABELS = 50
-"""Labels in one statement. The server plans one with 2,000 labels for longer than it looks at 10^7 nodes."""
+"""Maximum labels in a statement. Planning one with 2,000 labels takes longer than scanning 10^7 nodes."""
 
 _COORDINATES = (
     "run", "space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "indexes", "core",
@@ -35,7 +36,7 @@ _LARGEST_DIMENSION = 2**16
 
 
 def is_run_id(value: Any) -> bool:
-    """Return whether a value has the form of a run's id; by any other, what is a user's would be removed."""
+    """Return whether a value has the form of a run id; with another id, users' data might be removed."""
     return isinstance(value, str) and re.fullmatch(RUN_ID, value, re.ASCII) is not None
 
 
@@ -57,13 +58,13 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "publishing": lambda value: isinstance(value, list) and all(each in _RUNS for each in value),
     "indexWanted": lambda value: isinstance(value, bool),
 }  # fmt: skip
-"""What a property of a version holds that a run of ours wrote."""
+"""Validity check of each property of a version."""
 
 
 def checked(properties: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the sound properties of a version, and which ones are missing or no run of ours writes.
+    """Return the valid properties of a version, and the names of missing or invalid ones.
 
-    Without one that readers need, its part of the version goes as a whole: the coordinates, or the links.
+    If a property that readers need is missing, its whole part is dropped: the coordinates or the links.
     """
     damaged = [
         name for name, is_sound in _KINDS.items() if name in properties and not is_sound(properties[name])
@@ -81,7 +82,7 @@ def checked(properties: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
 
 
 def being_published(version: Version) -> tuple[str, ...]:
-    """Return the parts of a version that do not lie under their plain names yet."""
+    """Return the parts of a version that are not yet stored under their plain names."""
     return tuple(version.get("publishing") or ())
 
 
@@ -91,9 +92,9 @@ def runs_of(version: Version) -> tuple[str | None, str | None]:
 
 
 def labels_of(*versions: Version) -> tuple[str, ...]:
-    """Return labels of which each node with coordinates of some versions had one when they were written.
+    """Return labels that cover all nodes with coordinates of some versions, at the time of writing.
 
-    None if that is not known, or there are too many: then the coordinates may lie on any node.
+    Empty if unknown or if there are too many; any node may then have coordinates.
     """
     labels: dict[str, None] = {}
     for version in versions:
@@ -102,41 +103,41 @@ def labels_of(*versions: Version) -> tuple[str, ...]:
         own, count = version.get("nodeLabels"), version.get("nodeCount")
         if not isinstance(own, list | tuple) or not own or type(count) is not int:
             return ()
-        if not all(map(is_identifier, own)):  # somebody has changed it
+        if not all(map(is_identifier, own)):  # changed by someone
             return ()
         labels |= dict.fromkeys(own)
     return tuple(labels) if len(labels) <= MOST_LABELS else ()
 
 
 def previous_of(version: Version) -> dict[str, Any]:
-    """Return what a version is rolled back to, without anything if that is not kept."""
+    """Return the version that a version is rolled back to; empty if none is kept."""
     try:
         recorded = parse_document(version.get("previous", "{}"))
         previous, damaged = checked(recorded) if isinstance(recorded, dict) else ({}, ())
     except (TypeError, ValueError):
         return {}
-    if damaged:  # somebody has changed it: there is no way back
+    if damaged:  # changed by someone: rollback is impossible
         return {}
-    # Where only links came since, the index of the same coordinates may have come or gone.
+    # If only links were published since, the index over the same coordinates may have changed.
     if previous.get("run") and previous["run"] == version.get("run"):
         previous = {**_only(previous, _LINKS), **_only(version, _COORDINATES)}
     return previous
 
 
 def published(version: Version, parts: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
-    """Return the version that follows `version` with other `parts`, which lie under staged names."""
+    """Return the successor of `version` with other `parts`, which are stored under staged names."""
     return _staging(_version({**_address(version), **parts}, _address(version)), names, index=index)
 
 
 def rolled_back(version: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
-    """Return the version that was published before `version`, which is kept in its place; it lies staged."""
+    """Return the predecessor of `version`, stored under staged names; `version` is kept in its place."""
     return _staging(_version(previous_of(version), _address(version)), names, index=index)
 
 
 def at_rest(version: Version, indexes: Version, replaced: Version | None = None) -> dict[str, Any]:
-    """Return `version` under its plain names alone, with other indexes; a property that is None goes.
+    """Return `version` with only its plain names and with other indexes; None removes a property.
 
-    Properties in `replaced` take the place of those of the version that it is rolled back to.
+    `replaced` overrides properties of the version to roll back to.
     """
     before = previous_of(version)
     if "run" in before:
@@ -145,15 +146,15 @@ def at_rest(version: Version, indexes: Version, replaced: Version | None = None)
 
 
 def without_previous(version: Version) -> dict[str, Any]:
-    """Return `version` without what it would be rolled back to."""
+    """Return `version` without the version to roll back to."""
     return _version(_address(version), {})
 
 
 def without_runs(version: Version, runs: Collection[str]) -> dict[str, Any]:
-    """Return `version` without what `runs` wrote.
+    """Return `version` without the parts that `runs` wrote.
 
-    What it would be rolled back to goes as a whole if one of the runs wrote a part of it, if it is no other
-    than what is left, or if nodes that are the same in both versions are gone.
+    The version to roll back to is dropped if one of the runs wrote a part of it, if it equals the remaining
+    parts, or if coordinates that both versions share are removed.
     """
     loses_coordinates = version.get("run") in runs or version.get("space") in runs
     loses_links = version.get("linkRun") in runs
@@ -168,7 +169,7 @@ def without_runs(version: Version, runs: Collection[str]) -> dict[str, Any]:
 
 
 def _staging(version: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
-    """Return `version` with where its parts lie while they are published: those that differ from before."""
+    """Return `version` with the staged names of its parts that differ from the previous version."""
     before = previous_of(version)
     parts: Sequence[str] = [part for part, run in _RUNS.items() if version.get(run) != before.get(run)]
     staged: dict[str, Any] = {"publishing": parts, "indexWanted": index}
@@ -185,7 +186,7 @@ def _staging(version: Version, names: WriteNames, *, index: bool) -> dict[str, A
 
 
 def _address(version: Version) -> dict[str, Any]:
-    """Return where the published coordinates and links lie at rest, without what is missing."""
+    """Return the properties that locate the published coordinates and links at rest."""
     return _only(version, (*_COORDINATES, *_LINKS))
 
 

@@ -1,4 +1,4 @@
-"""Arrays under names: in memory, or in the files of a folder that several processes share."""
+"""Stores of named arrays: in memory, or in files of a folder that several processes share."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from heat_neo4j._utils.output_file import replacing, sync_path
 from heat_neo4j.errors import ConfigError
 
 _AT_ONCE = 2**20  # bytes read at a time for a digest, so that a large file takes no memory
-_ONE_AT_A_TIME = Lock()  # NumPy reads headers by Python's parser, which fails in two threads at once on 3.11
+_ONE_AT_A_TIME = Lock()  # NumPy parses headers with Python's parser, which is not thread-safe on 3.11
 Fields = TypeVar("Fields", bound=NamedTuple)
 
 
@@ -37,28 +37,25 @@ class MissingFileError(DamagedFileError, KeyError):
 
 
 class ArrayStore(Protocol):
-    """Holds arrays under names such as "round1/points3"; an array never changes."""
+    """Stores immutable arrays under names such as "round1/points3"."""
 
     survives: bool
-    """Whether another process can go on from the arrays after this one has ended."""
+    """Whether another process can continue from the arrays after this one has ended."""
 
     def save(self, name: str, array: ArrayLike) -> None:
-        """Keep an array: all of it or, if the process is killed meanwhile, nothing."""
+        """Save an array atomically: completely, or not at all if the process is killed."""
 
     def load(self, name: str) -> NDArray[Any]:
-        """Return an array; a KeyError if there is none of that name."""
+        """Return an array; raises KeyError if there is none of that name."""
 
     def has(self, name: str) -> bool:
-        """Tell whether there is an array of that name."""
+        """Return whether there is an array of that name."""
 
     def drop(self, name: str) -> None:
-        """Forget an array, and all whose names begin with its name and a slash, if there are any."""
+        """Delete an array, and all arrays whose names start with its name and a slash; none need exist."""
 
     def sync(self, *names: str) -> None:
-        """Make sure that arrays, and all whose names begin with theirs and a slash, survive a power failure.
-
-        All arrays if no name is given.
-        """
+        """Flush arrays, and those below their names, so that they survive a power failure; by default all."""
 
 
 class ArraysInMemory:
@@ -70,19 +67,19 @@ class ArraysInMemory:
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def save(self, name: str, array: ArrayLike) -> None:
-        """Keep an array, not a copy."""
+        """Store a reference to an array, not a copy."""
         self._arrays[name] = np.asarray(array)
 
     def load(self, name: str) -> NDArray[Any]:
-        """Return an array; a KeyError if there is none of that name."""
+        """Return an array; raises KeyError if there is none of that name."""
         return self._arrays[name]
 
     def has(self, name: str) -> bool:
-        """Tell whether there is an array of that name."""
+        """Return whether there is an array of that name."""
         return name in self._arrays
 
     def drop(self, name: str) -> None:
-        """Forget an array, and all whose names begin with its name and a slash, if there are any."""
+        """Delete an array, and all arrays whose names start with its name and a slash; none need exist."""
         for each in list(self._arrays):
             if each == name or each.startswith(f"{name}/"):
                 self._arrays.pop(each, None)
@@ -92,11 +89,11 @@ class ArraysInMemory:
 
 
 class ArrayFolder:
-    """Arrays in files, mapped into memory when they are loaded.
+    """Arrays in files, which are memory-mapped when loaded.
 
-    Each file ends with the digest of its name and content. Loading a file that this object has not written
-    itself compares them: a `DamagedFileError` if they differ. A ConfigError says that a file cannot be
-    written or read.
+    Each file ends with a digest of its name and content. It is verified when loading a file that this object
+    did not write; raises `DamagedFileError` if it differs. Raises ConfigError if a file cannot be written or
+    read.
     """
 
     survives = True
@@ -106,13 +103,13 @@ class ArrayFolder:
         self._own: set[str] = set()  # names of arrays that were saved here and not by another process
 
     def save(self, name: str, array: ArrayLike) -> None:
-        """Write an array to a file that takes its name when it is whole."""
+        """Write an array to a temporary file, which is renamed when complete."""
         with self._writing(name, self._path(name)) as file:
             np.save(file, np.asarray(array), allow_pickle=False)
         self._own.add(name)
 
     def load(self, name: str) -> NDArray[Any]:
-        """Map a file; what is written to the array stays in this process."""
+        """Memory-map a file, copy-on-write."""
         with self._reading(name, path := self._path(name)):
             if name not in self._own:
                 self._check(name, path)
@@ -120,21 +117,21 @@ class ArrayFolder:
                 return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
 
     def has(self, name: str) -> bool:
-        """Tell whether there is an array of that name."""
+        """Return whether there is an array of that name."""
         return self._path(name).exists()
 
     def drop(self, name: str) -> None:
-        """Remove a file, and all whose names begin with its name and a slash, if there are any."""
+        """Delete a file, and all files whose names start with its name and a slash; none need exist."""
         self._own.discard(name)
         self._path(name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def names(self, folder: str) -> list[str]:
-        """Return the names of the arrays right below a name, without it."""
+        """Return the names of the arrays directly below a name, without that prefix."""
         return sorted(path.stem for path in (self.folder / folder).glob("*.npy"))
 
     def sync(self, *names: str) -> None:
-        """Write files, and their names, through to the disk."""
+        """Flush files and their directory entries to the disk."""
         places = [self.folder / name for name in names] or [self.folder]
         files = {self._path(name) for name in names}
         files |= {file for place in places if place.is_dir() for file in place.rglob("*.npy")}
@@ -150,9 +147,9 @@ class ArrayFolder:
 
     @contextmanager
     def _writing(self, name: str, path: Path) -> Iterator[BinaryIO]:
-        """Yield a file to write; it ends with the digest of its name and content."""
+        """Yield a file to write; the digest is appended at the end."""
         try:
-            if path.parent != self.folder:  # a task that outlives its folder would bring it back
+            if path.parent != self.folder:  # a task that outlives its folder must not recreate it
                 path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path, 0o600, durable=False) as file:
                 yield file
@@ -166,7 +163,7 @@ class ArrayFolder:
 
     @contextmanager
     def _reading(self, name: str, path: Path) -> Iterator[None]:
-        """Turn what can go wrong with a file into errors that name it."""
+        """Convert errors of reading a file to errors that name it."""
         try:
             yield
         except FileNotFoundError:
@@ -193,9 +190,9 @@ class ArrayFolder:
 
 
 def _digest(name: str, file: BinaryIO | FileIO, size: int) -> bytes:
-    """Return a digest of a name and the first `size` bytes of a file, which is left at their end.
+    """Return the digest of a name and the first `size` bytes of a file, which is left at their end.
 
-    SHA-256, as processors have instructions for it: it is twice as fast as BLAKE2.
+    SHA-256 has hardware support, and is twice as fast as BLAKE2.
     """
     digest = sha256(name.encode())
     file.seek(0)
@@ -208,7 +205,7 @@ def _digest(name: str, file: BinaryIO | FileIO, size: int) -> bytes:
 
 
 def keep(store: ArrayStore, name: str, fields: Fields) -> Fields:
-    """Save the arrays and numbers of a tuple; return it as `load_tuple` does."""
+    """Save the arrays and numbers of a tuple, and return it as `load_tuple` would."""
     for field, value in fields._asdict().items():
         store.save(f"{name}/{field}", value)
     store.save(name, 1)
@@ -216,7 +213,7 @@ def keep(store: ArrayStore, name: str, fields: Fields) -> Fields:
 
 
 def load_tuple(store: ArrayStore, name: str, kind: type[Fields]) -> Fields:
-    """Return a tuple as `keep` saved it."""
+    """Load a tuple that `keep` saved."""
     values = (store.load(f"{name}/{field}") for field in kind._fields)
     make: Callable[..., Fields] = kind
     return make(*(value if value.ndim else value[()] for value in values))

@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster, of which any may die or join."""
+"""The workers of a Dask cluster; workers may die or join at any time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed import Future as Begun
 
-_RETRIES = 3  # of a task that fails, as on a file that a shared folder does not show yet
-_DEATHS = 10  # of workers at one task, before it is given up, times those that Dask allows
+_RETRIES = 3  # of a failed task, e.g. if a file is not yet visible in a shared folder
+_DEATHS = 10  # resubmissions of a task whose workers died, in addition to Dask's own
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """Yield a client of a scheduler; a ConnectionFailed if none answers there, a ConfigError without Dask."""
+    """Yield a client of a scheduler; raises ConnectionFailed without an answer, ConfigError without Dask."""
     if find_spec("distributed") is None:
         raise ConfigError("a cluster needs the extra 'distributed': pip install 'heat-neo4j[distributed]'")
     from distributed import Client
@@ -33,7 +33,7 @@ def connected(address: str) -> Iterator[Client]:
         raise ConnectionFailed(f"no Dask scheduler answers at {address}: is the address right?") from error
     except ValueError as error:
         raise ConfigError(f"scheduler {address!r}: {error}") from error
-    log = getLogger("distributed.client")  # it would tell a lost scheduler by a traceback, and we by a line
+    log = getLogger("distributed.client")  # it would log a traceback for a lost scheduler
     level = log.level
     log.setLevel(CRITICAL)
     try:
@@ -44,10 +44,10 @@ def connected(address: str) -> Iterator[Client]:
 
 
 class ClusterWorkers:
-    """The workers of a Dask cluster, as many as there are.
+    """The current workers of a Dask cluster.
 
-    A task must be a pure function over files: it may be lost, repeated, or done twice at the same time. Its
-    result is a ConnectionFailed, which says `lost`, if the scheduler is lost.
+    A task must be a pure function over files: it may be lost, repeated, or run twice concurrently. If the
+    scheduler is lost, its result is a ConnectionFailed with the message `lost`.
     """
 
     lost = "the Dask scheduler was lost: start it, and repeat the command"
@@ -59,30 +59,30 @@ class ClusterWorkers:
         self._repeated = 0
 
     def begin(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Begin to call a function on one of the workers."""
+        """Submit a function call to one of the workers."""
         result: Future[Any] = Future()
         self._begin(result, (function, *arguments), _DEATHS)
         return result
 
     def present(self) -> int:
-        """Return how many workers there are now, 1 at least."""
+        """Return the current number of workers, at least 1."""
         return max(len(self._client.scheduler_info(n_workers=-1)["workers"]), 1)
 
     def cancel(self) -> None:
-        """Cancel what has begun and is not over."""
+        """Cancel all running tasks."""
         if self._begun:  # a client that has lost its scheduler may be closed
             self._client.cancel(list(self._begun))
 
     def facts(self) -> dict[str, Any]:
-        """Return how many tasks each worker did, and how many were begun anew after workers had died."""
+        """Return the number of tasks of each worker, and of tasks repeated after workers died."""
         return {"workers": dict(sorted(self._done.items())), "tasks_begun_anew": self._repeated}
 
     def _begin(self, result: Future[Any], call: tuple[Any, ...], attempts: int) -> None:
-        if self._client.status in ("closing", "closed"):  # it has waited for the scheduler in vain
+        if self._client.status in ("closing", "closed"):  # it timed out waiting for the scheduler
             result.set_exception(ConnectionFailed(self.lost))
             return
         begun = self._client.submit(on_worker, *call, pure=False, retries=_RETRIES)
-        self._begun.add(begun)  # Dask drops what nobody holds
+        self._begun.add(begun)  # Dask cancels tasks without references
         begun.add_done_callback(lambda done: self._settle(done, result, call, attempts))
 
     def _settle(self, done: Begun[Any], result: Future[Any], call: tuple[Any, ...], attempts: int) -> None:

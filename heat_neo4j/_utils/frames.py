@@ -1,4 +1,4 @@
-"""Data frames of results, of pandas or polars, whichever the user has."""
+"""Data frames of results, with pandas, polars or PyArrow, whichever is installed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -22,9 +22,9 @@ _LONGEST_REPR = 300
 
 
 class Result:
-    """A result with a short repr, a data frame, and a table for notebooks, whatever the database holds.
+    """A result with a short repr, a data frame, and a table for notebooks; safe for any database content.
 
-    Subclasses say in `_columns` what is in them; by default a row for each plain fact of their `to_dict`.
+    Subclasses define the columns in `_columns`; by default, one row per plain value of `to_dict`.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -38,12 +38,12 @@ class Result:
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Library of the frame; the first of these that is installed if not given.
+            Data frame library; by default the first that is installed.
 
         Raises
         ------
         ConfigError
-            If there is no such library.
+            If the library is not installed.
         """
         return make_frame(self._columns(), backend)
 
@@ -64,7 +64,7 @@ class Result:
 
 
 class Rows(list[dict[str, Any]]):
-    """Rows of a result: a list of dicts, one for each row, all with the same keys."""
+    """Rows of a result: a list of dicts with the same keys, one per row."""
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the rows as a data frame; see `Result.to_frame`."""
@@ -78,21 +78,21 @@ class Rows(list[dict[str, Any]]):
 
 
 def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: str | None = None) -> Any:
-    """Return a data frame of some columns.
+    """Return a data frame with the given columns.
 
     Parameters
     ----------
-    columns : mapping of str to sequences of one length
-        What is in it.
+    columns : mapping of str to sequences of equal length
+        Columns by name.
     backend : {"pandas", "polars", "pyarrow"}, optional
-        Of which library; the first of these that is installed if not given.
+        Data frame library; by default the first that is installed.
     index : str, optional
-        The column that is the index, where it is one of pandas.
+        Column to use as index, with pandas only.
 
     Raises
     ------
     ConfigError
-        If there is no such library.
+        If the library is not installed.
     """
     if backend is not None and backend not in _BACKENDS:
         raise ConfigError(f"data frames are of {', '.join(_BACKENDS)}; got {backend!r}")
@@ -104,7 +104,7 @@ def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: st
 
 
 def column_of(names: Sequence[Any]) -> NDArray[Any]:
-    """Return names of nodes as an array: of integers if all are, else of Python objects."""
+    """Return node names as an array: of int64 if all are integers, otherwise of Python objects."""
     if all(type(name) is int for name in names):
         return np.array(names, dtype=np.int64)
     column = np.empty(len(names), dtype=object)
@@ -113,7 +113,7 @@ def column_of(names: Sequence[Any]) -> NDArray[Any]:
 
 
 def html_table(title: str, columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as a table for notebooks, whatever the values hold."""
+    """Return columns as an HTML table for notebooks, with escaped values."""
     rows = zip(*columns.values(), strict=True)
     cells = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows)
     head = "".join(f"<th>{escape(display_text(name, _LONGEST))}</th>" for name in columns)

@@ -1,10 +1,10 @@
-"""`LogLine`: a line of the log for people, with what a program wants to know of it."""
+"""`LogLine`: a log line for people, with structured fields for programs."""
 
 from typing import Self
 
 
 class LogLine(str):
-    """A text like any other, which names its event and level; `fields` are what else a log as data keeps.
+    """A string with an event, a level, and further `fields` for structured logs.
 
     >>> line = LogLine("published, run r1", event="finished", run="r1", outcome=None)
     >>> print(line, line.level, line.event, line.fields)

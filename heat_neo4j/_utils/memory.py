@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def control_groups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
-    """Yield the folders of the groups around this process in which a controller may have limits.
+    """Yield the folders of this process's control groups, innermost first, that may limit a controller.
 
     `root` is the folder that holds /proc and /sys.
     """
@@ -26,14 +26,14 @@ def control_groups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
 
 
 def read_group_file(file: Path) -> str:
-    """Return the text of a file; none if it cannot be read."""
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return file.read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
 
 
-# Limit, usage, and the part of the usage that the kernel gives back, in version 2 and version 1.
+# Files of limit and usage, and the statistic of reclaimable usage, in version 2 and version 1.
 _FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -51,7 +51,7 @@ def machine_memory(root: Path = Path("/")) -> int:
 
 
 def free_memory(root: Path = Path("/")) -> int:
-    """Return the bytes of memory that a program could get now, within the limits of its control groups."""
+    """Return the bytes of available memory, within the limits of control groups."""
     import psutil
 
     free = min([int(psutil.virtual_memory().available), *(limit - used for limit, used in _limits(root))])
@@ -59,7 +59,7 @@ def free_memory(root: Path = Path("/")) -> int:
 
 
 def _limits(root: Path) -> Iterator[tuple[int, int]]:
-    """Yield the limit of each control group around this process, and how much of it is in use."""
+    """Yield the limit and the usage of each control group of this process."""
     for group in control_groups("memory", root):
         for limit_name, usage_name, cache_name in _FILES:
             limit, usage = (read_group_file(group / name).strip() for name in (limit_name, usage_name))

@@ -1,4 +1,4 @@
-"""Output files: written whole or not at all, and only over regular files."""
+"""Output files: written atomically, and only over regular files."""
 
 import errno
 import os
@@ -18,11 +18,11 @@ _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
 )
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what some network file systems answer for a folder
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # errors of some network file systems for a folder
 
 
 def check_output(path: Path, name: str) -> None:
-    """Raise now the ConfigError that `write_output` would raise; `name` is the option or file in messages."""
+    """Raise the ConfigError that `write_output` would raise; `name` is the option or file in messages."""
     target = _target(path, name)
     if not target.parent.is_dir():
         raise ConfigError(f"{name}: there is no folder {str(path.parent)!r}")
@@ -31,10 +31,10 @@ def check_output(path: Path, name: str) -> None:
 
 
 def write_output(path: Path, content: bytes, name: str, *, private: bool = False) -> None:
-    """Write or replace a file atomically; it keeps its permissions, and a symbolic link stays.
+    """Write or replace a file atomically; keeps its permissions and follows symbolic links.
 
-    A new `private` file is for its owner alone. A ConfigError, with `name` in its message, says that `path`
-    is no regular file, or cannot be written.
+    A new `private` file is readable only by its owner. Raises ConfigError, with `name` in its message, if
+    `path` is not a regular file or cannot be written.
     """
     target = _target(path, name)
     try:
@@ -44,16 +44,16 @@ def write_output(path: Path, content: bytes, name: str, *, private: bool = False
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Replace the file `path` atomically; never more readable than `mode`, and unchanged by an OSError."""
+    """Replace the file `path` atomically; it is never more readable than `mode`, and unchanged on OSError."""
     with replacing(path, mode) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path, mode: int, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Yield a file to write, which becomes `path` at the end of the block, and goes if that fails.
+    """Yield a temporary file that replaces `path` at the end of the block, or is deleted on failure.
 
-    A `durable` one is there after a loss of power too.
+    With `durable`, it survives a power failure.
     """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")  # mode 0600
     try:
@@ -73,7 +73,7 @@ def replacing(path: Path, mode: int, *, durable: bool = True) -> Iterator[Binary
 
 
 def sync_path(path: Path) -> None:
-    """Write a file, or the names in a folder where its file system allows that, through to the disk."""
+    """Flush a file, or a folder's entries if its file system supports that, to the disk."""
     is_folder = path.is_dir()
     if is_folder and os.name == "nt":
         return
@@ -88,10 +88,10 @@ def sync_path(path: Path) -> None:
 
 
 def _target(path: Path, name: str) -> Path:
-    """Return the regular file that `path` leads to, which need not exist."""
+    """Return the regular file that `path` resolves to, which need not exist."""
     try:
         target = path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # it leads to itself, or holds a null byte
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, or a null byte
         raise ConfigError(f"{name} {path}: cannot be written: {error}") from error
     try:
         mode = target.stat().st_mode
@@ -110,6 +110,6 @@ def _mode(target: Path, *, private: bool) -> int:
         return stat.S_IMODE(target.stat().st_mode)
     if private:
         return 0o600
-    mask = os.umask(0)  # can only be read by setting it
+    mask = os.umask(0)  # it can only be read by setting it
     os.umask(mask)
     return 0o666 & ~mask

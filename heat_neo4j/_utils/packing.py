@@ -1,4 +1,4 @@
-"""Arrays as short texts, for JSON documents."""
+"""Arrays as compressed text, for JSON documents."""
 
 import zlib
 from base64 import b64decode, b64encode
@@ -14,9 +14,9 @@ def pack(values: NDArray[Any], dtype: str) -> str:
 
 
 def unpack(text: str, dtype: str, count: int) -> NDArray[Any]:
-    """Return the `count` numbers in a text of `pack`; a ValueError if the text holds anything else.
+    """Return the `count` numbers in a text of `pack`; raises ValueError if the text is invalid.
 
-    Memory is bounded by `count`, whatever the text claims to hold.
+    Memory is bounded by `count` for any input.
     """
     n_bytes = count * np.dtype(dtype).itemsize
     if len(text) > 2 * n_bytes + 100:

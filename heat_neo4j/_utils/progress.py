@@ -1,4 +1,4 @@
-"""The one shape of a progress callback."""
+"""Progress callbacks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +8,9 @@ from heat_neo4j._utils.display import printable
 _WIDTH = 22  # characters of a stage, before its bar
 
 Progress = Callable[[str, int, int], None]
-"""Called as ``on_progress(stage, done, total)``: the stage's name, units done so far, units in all.
+"""Called as ``on_progress(stage, done, total)``: the stage's name, units done so far, total units.
 
-``done`` starts at 0 and ends at ``total``; it never falls within a stage.
+``done`` starts at 0, ends at ``total``, and never decreases within a stage.
 """
 
 
@@ -19,12 +19,12 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 def prefixed(on_progress: Progress, prefix: str) -> Progress:
-    """Return a callback that puts `prefix` before the name of each stage."""
+    """Return a callback that prepends `prefix` to the name of each stage."""
     return lambda stage, done, total: on_progress(prefix + stage, done, total)
 
 
 class ProgressBars:
-    """A callback that draws a bar of each stage, in a terminal or a notebook; `options` are those of tqdm."""
+    """A callback that draws one bar per stage, in a terminal or a notebook; `options` are passed to tqdm."""
 
     def __init__(self, **options: Any) -> None:
         self._options = options
@@ -32,12 +32,12 @@ class ProgressBars:
         self._stage = ""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Move the bar of this stage, and end that of the one before."""
+        """Update the bar of this stage, and close that of the previous one."""
         from tqdm.auto import tqdm
 
         if self._bar is None or stage != self._stage or done < self._bar.n:
             self.close()
-            # Names of the database stand in those of stages.
+            # Stage names can contain names from the database.
             name = f"{printable(stage):<{_WIDTH}}"
             self._bar, self._stage = tqdm(total=total, desc=name, **self._options), stage
         self._bar.total = total
@@ -46,14 +46,14 @@ class ProgressBars:
             self.close()
 
     def close(self) -> None:
-        """End the last bar."""
+        """Close the current bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
 
 def as_progress(on_progress: Progress | bool) -> Progress:
-    """Return a callback: the one given, one that draws bars for True, or one that does nothing."""
+    """Return the given callback, one that draws bars for True, or one that does nothing for False."""
     if isinstance(on_progress, bool):
         return ProgressBars() if on_progress else no_progress
     return on_progress

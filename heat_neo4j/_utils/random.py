@@ -1,4 +1,4 @@
-"""One seed in, named and independent random keys out."""
+"""Named, independent random keys from one seed."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ RandomState = int | np.random.RandomState | None
 
 
 def draw_seed(random_state: RandomState) -> int:
-    """Return `random_state` if it is an integer of at least 0, else a seed drawn from it, or a fresh one."""
+    """Return a non-negative integer `random_state`, a seed drawn from a RandomState, or a fresh seed."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if random_state is None:

@@ -1,4 +1,4 @@
-"""Large arrays and what they are made from: in memory, or in files that no process leaves behind."""
+"""Large arrays: in memory, or in temporary files that are always cleaned up."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _VALUES = 2**20
 
 
 class Scratch:
-    """Makes arrays in memory, or without a name in files of `folder`, a context manager for the making.
+    """Context manager that creates arrays in memory, or in unnamed files of `folder`.
 
-    A file has no name from its beginning: the operating system frees it when its array is gone, or when the
-    process is, killed or not. Arrays stay when the context is left; what was not made an array goes.
+    Files are unlinked from the start: the operating system frees them when the array or the process is gone,
+    even if killed. Arrays outlive the context; files that were not made arrays are closed.
 
-    A ConfigError says that a file cannot be made or written there.
+    Raises ConfigError if a file cannot be created or written.
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
@@ -43,21 +43,21 @@ class Scratch:
         if self._folder is None or not size:
             return np.zeros(shape, dtype)
         with self.writing(), self._file() as file:
-            # A full disk is an error here, and a signal that kills the process when a mapped page is written.
+            # A full disk is an error here, but kills the process if it occurs when writing a mapped page.
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)
             return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
 
     def growing(self, dtype: DTypeLike) -> GrowingArray:
-        """Return an array of one dimension that is written from its beginning to its end."""
+        """Return a one-dimensional array to append to."""
         return GrowingArray(self, np.dtype(dtype))
 
     def blocks(self, dtype: DTypeLike) -> Blocks:
-        """Return a place for pieces of arrays."""
+        """Return a store for numbered pieces of arrays."""
         return Blocks(self, np.dtype(dtype))
 
     def lasting_file(self) -> FileIO | None:
-        """Return a new file, open until the context is left; None in memory."""
+        """Return a new file that stays open until the context ends; None in memory."""
         if self._folder is None:
             return None
         with self.writing():
@@ -65,7 +65,7 @@ class Scratch:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turn an OSError of the block into a ConfigError that names the folder."""
+        """Convert an OSError of the block to a ConfigError that names the folder."""
         try:
             yield
         except OSError as error:
@@ -77,11 +77,11 @@ class Scratch:
 
 
 IN_MEMORY = Scratch()
-"""No files at all."""
+"""Creates all arrays in memory."""
 
 
 class GrowingArray:
-    """An array of one dimension, written from its beginning to its end."""
+    """A one-dimensional array to append to."""
 
     def __init__(self, scratch: Scratch, dtype: np.dtype[Any]) -> None:
         self._scratch, self._dtype = scratch, dtype
@@ -90,7 +90,7 @@ class GrowingArray:
         self.size = 0
 
     def append(self, values: NDArray[Any]) -> None:
-        """Write `values` behind what there is."""
+        """Append `values`."""
         values = np.ascontiguousarray(values, self._dtype)
         self.size += values.size
         if self._file is None:
@@ -100,7 +100,7 @@ class GrowingArray:
                 _write(self._file, values)
 
     def finish(self) -> NDArray[Any]:
-        """Return the array; nothing can be appended any more."""
+        """Return the array; afterwards, nothing can be appended."""
         parts, self._parts = self._parts, []
         if self._file is None or not self.size:
             return np.concatenate(parts) if parts else np.empty(0, self._dtype)
@@ -109,13 +109,13 @@ class GrowingArray:
 
 
 class Blocks:
-    """Pieces of arrays under numbers, each to be taken once, with all that has come under its number."""
+    """A store of array pieces by number; all pieces of a number can be taken once."""
 
     def __init__(self, scratch: Scratch, dtype: np.dtype[Any]) -> None:
         self._scratch, self._dtype = scratch, dtype
         self._file = scratch.lasting_file()
         self._held: dict[int, list[NDArray[Any]]] = {}
-        self._written: dict[int, list[tuple[int, int]]] = {}  # where in the file, and how many
+        self._written: dict[int, list[tuple[int, int]]] = {}  # offset in the file, and count
         self._end = 0
 
     def add(self, number: int, values: NDArray[Any]) -> None:
@@ -123,7 +123,7 @@ class Blocks:
         if not values.size:
             return
         if self._file is None:
-            self._held.setdefault(number, []).append(values.copy())  # and not a view that holds all the rest
+            self._held.setdefault(number, []).append(values.copy())  # a view would keep the whole array alive
             return
         with self._scratch.writing():
             self._file.seek(self._end)
@@ -132,12 +132,12 @@ class Blocks:
         self._end += values.nbytes
 
     def take(self, number: int) -> NDArray[Any]:
-        """Return all pieces of a number as one array, in the order in which they came, and drop them."""
+        """Return all pieces of a number as one array, in insertion order, and drop them."""
         parts = list(self.pieces(number))
         return np.concatenate(parts) if parts else np.empty(0, self._dtype)
 
     def pieces(self, number: int) -> Iterator[NDArray[Any]]:
-        """Yield the pieces of a number one by one, in the order in which they came, and drop them."""
+        """Yield the pieces of a number in insertion order, and drop them."""
         if self._file is None:
             yield from self._held.pop(number, [])
             return
@@ -157,7 +157,7 @@ class Blocks:
 
 
 def slices(length: int, width: int = 1) -> Iterator[slice]:
-    """Yield parts of so many rows of some width, in order, each of about a million values."""
+    """Yield consecutive slices of `length` rows of `width` values, each with about a million values."""
     rows = max(_VALUES // max(width, 1), 1)
     for begin in range(0, length, rows):
         yield slice(begin, min(begin + rows, length))

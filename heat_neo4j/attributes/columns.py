@@ -57,12 +57,12 @@ class Column(Protocol):
 
 
 def make_column(name: str, kind: str, n_rows: int, scratch: Scratch) -> Column:
-    """Return the empty column of an attribute with values of that kind."""
+    """Return an empty column for values of the given kind."""
     return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows, scratch)
 
 
 def check_entry(entry: Any) -> None:
-    """Raise a RecipeError if an entry of a recipe is not one that `Column.learn` returns."""
+    """Raise RecipeError if an entry of a recipe is not a valid result of `Column.learn`."""
     if not _is_entry(entry):
         raise RecipeError("the recipe is damaged: it is not one that was learnt from attributes")
 
@@ -76,7 +76,7 @@ def _is_entry(entry: Any) -> bool:
 
 
 def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
-    """Return whether an entry says how values of a kind fill so many columns."""
+    """Return whether an entry is a valid encoding of a kind with `n_columns` columns."""
     match kind, entry:
         case Kind.TEXT, {"hashed": [*words], "idf": [*weights]}:
             are_words = all(type(word) is int and 0 <= word < HASHED for word in words)
@@ -95,12 +95,12 @@ def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
 
 
 def _are(kind: type, values: Sequence[Any]) -> bool:
-    """Return whether all values have a type; a whole number is also a float."""
+    """Return whether all values have a type; integers also count as floats."""
     return all(isinstance(value, int | float if kind is float else kind) for value in values)
 
 
 class _Numbers(Column):
-    """One number a node, or as many on each."""
+    """One number per node, or a fixed number of them."""
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
         self.name, self.kind, self.scratch = name, kind, scratch
@@ -142,7 +142,7 @@ class _Numbers(Column):
         return encoded, 0
 
     def _means(self, rows: Rows) -> list[float]:
-        """Return the mean of each column: by exact sums, which no order of rows changes."""
+        """Return the mean of each column; exact sums make it independent of the order of rows."""
         parts = slices(self.width, max(rows.size, 1))
         columns = chain.from_iterable(self.values[:, part][rows].T for part in parts)
         return [math.fsum(column.tolist()) / max(rows.size, 1) for column in columns]
@@ -161,11 +161,11 @@ class _Numbers(Column):
         return {}
 
     def _check_fit(self, recipe: Recipe) -> None:
-        """Raise `RecipeError` if the recipe is for lists of another length, or another coordinate system."""
+        """Raise `RecipeError` if the recipe has another list length or coordinate system."""
 
 
 class _Vectors(_Numbers):
-    """A list of numbers a node, all of one length."""
+    """A list of numbers per node, all of equal length."""
 
     def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
         lengths = Counter(map(len, values))
@@ -194,7 +194,7 @@ class _Vectors(_Numbers):
 
 
 class _Times(_Vectors):
-    """A time of day a node, as a point of the circle: midnight is near to a minute before it."""
+    """A time of day per node, as a point on the circle, so that times before and after midnight are close."""
 
     def _numbers(self, values: Sequence[TimeOfDay]) -> NDArray[np.float64]:
         angles = 2 * math.pi * np.array(values, dtype=np.float64)
@@ -205,7 +205,7 @@ class _Times(_Vectors):
 
 
 class _Points(_Vectors):
-    """A point a node, all of one coordinate system; those of the globe lie on the unit sphere."""
+    """A point per node, all in one coordinate system; geographic points are mapped to the unit sphere."""
 
     srid: int | None = None
 
@@ -235,7 +235,7 @@ class _Points(_Vectors):
 
 
 class _Entries:
-    """Chunks of entries: arrays of nodes, of the codes of what they hold, and perhaps of counts."""
+    """Chunks of entries: arrays of nodes, value codes, and optionally counts."""
 
     def __init__(self, n_rows: int, *dtypes: type[np.integer[Any]]) -> None:
         self.n_rows, self.dtypes = n_rows, dtypes
@@ -258,7 +258,7 @@ class _Entries:
 
 
 class _Strings(Column):
-    """Strings as codes: one a node (a category) or a list of them (tags)."""
+    """Strings as codes: one per node (a category) or a list of them (tags)."""
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
         self.name, self.kind = name, kind
@@ -299,17 +299,17 @@ class _Strings(Column):
         shape = (rows.size, len(recipe["columns"]))
         block = sparse.csr_array((np.ones(columns.size), (positions, columns)), shape=shape)
         block.sum_duplicates()
-        block.data[:] = 1.0  # a string that a list holds twice, or two rare ones, count once
+        block.data[:] = 1.0  # repeated strings in a list, and several rare ones, count once
         return block, codes.size - columns.size
 
 
 class _Texts(Column):
-    """How often each hashed word occurs in the text of each node; the texts themselves are not kept."""
+    """Counts of hashed words in each node's text; the texts themselves are not stored."""
 
     kind = Kind.TEXT.value
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
-        from sklearn.feature_extraction.text import HashingVectorizer  # takes longer than many commands do
+        from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
 
         self.name = name
         self.hasher = HashingVectorizer(n_features=HASHED, alternate_sign=False, norm=None)
@@ -353,7 +353,7 @@ class _Texts(Column):
 
 
 def _on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return longitudes and latitudes, shape (m, 2) or more, as points of the unit sphere, shape (m, 3)."""
+    """Convert longitudes and latitudes, shape (m, 2) or wider, to points on the unit sphere, shape (m, 3)."""
     longitude, latitude = degrees[:, :2].T * (math.pi / 180)
     width = cos(latitude)
     return np.column_stack((width * cos(longitude), width * sin(longitude), sin(latitude)))

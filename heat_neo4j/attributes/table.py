@@ -1,7 +1,7 @@
-"""`AttributeTable`: collects property values in chunks and makes one attribute matrix.
+"""`AttributeTable`: collects property values in chunks and encodes them as one attribute matrix.
 
-Each property becomes part of a *recipe*: JSON data that says which columns it has and how its values fill
-them. The recipe can be applied to other nodes later (`encode`).
+The encoding of each property is an entry of a *recipe*: JSON data that defines its columns and how values
+fill them. The recipe can be applied to other nodes later (`encode`).
 
 | values of a property         | columns                                            | missing value  |
 |------------------------------|----------------------------------------------------|----------------|
@@ -16,10 +16,10 @@ them. The recipe can be applied to other nodes later (`encode`).
 | lists of strings             | ``words=graph``, ... a 1 for each string           | all 0          |
 | texts                        | ``abstract#17``, ... TF-IDF of hashed words        | all 0          |
 
-Means are of the values present. What has means takes one more column if it is missing anywhere,
-``year:missing``, which is 1 where it is. Strings beyond the cap on categories share one column,
-``venue:other``. An attribute of one label is learnt on the nodes with that label, and its columns begin with
-``Paper.``; all other nodes have its means, or 0 where it has none.
+Means are taken over present values. A property with means that is missing on some nodes has an indicator
+column ``year:missing``, which is 1 on these nodes. Strings beyond the maximum number of categories share the
+column ``venue:other``. An attribute of one label is learned on the nodes with that label, and its columns
+start with ``Paper.``; all other nodes have its means, or 0 without means.
 """
 
 import math
@@ -55,7 +55,7 @@ from heat_neo4j.errors import ProjectionError
 _SPARSE_BELOW = 0.25
 
 _MANY = 20
-"""Fewer categories are never too many."""
+"""Fewer categories than this are never too many."""
 
 Masks = Mapping[str, NDArray[np.bool_]]
 
@@ -81,10 +81,10 @@ def described(entry: Recipe) -> str:
 
 
 def odd_category(entry: Recipe, n_nodes: int) -> tuple[str, str] | None:
-    """Return why a category is probably something else: a "date", "number" or "text".
+    """Return a reason and a better kind ("date", "number" or "text") for a poor category; None if it is fine.
 
-    None if it is not. `n_nodes` have a value. Texts that are dates, numbers with a decimal point, or nearly
-    all different make poor categories.
+    `n_nodes` nodes have a value. Strings that are dates, numbers with a decimal point, or nearly all distinct
+    make poor categories.
 
     >>> odd_category({"kind": "category", "values": ["1.5", "2.5"], "other": False}, 2)
     ('holds texts that are written as numbers, each a category of its own', 'number')
@@ -117,26 +117,26 @@ class Attribute:
     """A property of nodes that becomes columns."""
 
     key: str  # the property's name
-    label: str | None = None  # it counts on nodes with this label only
+    label: str | None = None  # only nodes with this label have the attribute
     text: bool = False  # whether its strings are texts, not categories
 
     @classmethod
     def of(cls, entry: Recipe) -> Self:
-        """Return the attribute that an entry of a recipe is for."""
+        """Return the attribute of an entry of a recipe."""
         return cls(entry["property"], entry.get("label"), entry["kind"] == Kind.TEXT)
 
     @property
     def name(self) -> str:
-        """Prefix of its columns."""
+        """Prefix of its column names."""
         return self.key if self.label is None else f"{self.label}.{self.key}"
 
     def __str__(self) -> str:
-        """Return its name, and whether it is a text."""
+        """Return its name, marked if it is a text."""
         return f"{self.name} (text)" if self.text else self.name
 
 
 def attributes_of(recipe: Sequence[Recipe]) -> list[Attribute]:
-    """Return the attributes of a recipe; a RecipeError if it is damaged."""
+    """Return the attributes of a recipe; raises RecipeError if it is damaged."""
     for entry in recipe:
         check_entry(entry)
     return [Attribute.of(entry) for entry in recipe]
@@ -146,27 +146,27 @@ def attributes_of(recipe: Sequence[Recipe]) -> list[Attribute]:
 class Attributes:
     """Attribute columns of N nodes."""
 
-    matrix: Block  # (N, F); sparse if less than a quarter of the values differ from 0
-    names: tuple[str, ...]  # of the F columns
-    recipe: tuple[dict[str, Any], ...]  # one entry per attribute, as JSON data; `encode` takes it
-    unknown: int = 0  # values without a column: strings and words that were not there when it was learnt
+    matrix: Block  # (N, F); sparse if less than a quarter of the values are nonzero
+    names: tuple[str, ...]  # names of the F columns
+    recipe: tuple[dict[str, Any], ...]  # one entry per attribute, as JSON data, for `encode`
+    unknown: int = 0  # values without a column: strings and words unknown to the recipe
 
     @property
     def filled(self) -> int:
-        """How many values differ from 0."""
+        """Number of nonzero values."""
         return _filled(self.matrix)
 
 
 class AttributeTable:
-    """Values of several properties, collected chunk by chunk in any order.
+    """Values of several properties, collected in chunks in any order.
 
-    It keeps 8 bytes for a number or an element of a list, 8 for a string and 10 for a different word of a
-    text, whatever the number of nodes; Python objects are kept only for distinct strings.
+    It stores 8 bytes per number, list element or string, and 10 per distinct word of a text; Python objects
+    are stored only for distinct strings.
 
-    The strings of one property have at most `max_categories` columns. `labels`, masks of shape (n_rows,), say
-    which nodes carry the labels of attributes; none does if a label is not there. Numbers and dense
-    matrices are made in `scratch`. `name_of` returns the name of a row, for errors, which also say if rows
-    are only a sample of the nodes.
+    The strings of one property have at most `max_categories` columns. `labels` holds masks of shape (n_rows,)
+    for the labels of attributes; no node has a missing label. Numbers and dense matrices are allocated in
+    `scratch`. `name_of` returns the name of a row for error messages; `is_sample` says that the rows are a
+    sample of the nodes.
     """
 
     def __init__(
@@ -195,8 +195,8 @@ class AttributeTable:
         """Add the values of each property at the nodes `rows`, None for a missing value.
 
         Values are numbers, booleans, strings, lists of these, and the types of
-        `heat_neo4j.attributes.values`; a ProjectionError names property and value if one cannot be read, or
-        does not fit those before it.
+        `heat_neo4j.attributes.values`. Raises ProjectionError, with property and value, if a value cannot be
+        encoded or is inconsistent with earlier ones.
         """
         for attribute in self._attributes:
             own_rows, own_values = rows, values[attribute.key]
@@ -215,7 +215,7 @@ class AttributeTable:
                 raise error.on(self._name_of(int(bad[0])), bad.size - 1, at_least=is_part) from None
 
     def check_present(self) -> None:
-        """Raise a ProjectionError if no node has one of the properties."""
+        """Raise ProjectionError if a property is missing on all nodes."""
         missing = [each for each in self._attributes if each not in self._columns]
         if missing:
             raise self._no_values(missing[0])
@@ -223,16 +223,16 @@ class AttributeTable:
     def finish(self, rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order.
 
-        Names, recipe and values depend on the values alone, not on the order or size of the chunks. A
-        ProjectionError if no node has one of the properties, or a text has no words.
+        The result depends only on the values, not on the order or size of chunks. Raises ProjectionError if a
+        property is missing on all nodes, or a text has no words.
         """
         self.check_present()
         return self._assemble([self._learn(each, rows) for each in self._attributes], rows)
 
     def apply(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
-        """Return the attributes of the nodes `rows`, in that order, by a recipe learnt before.
+        """Return the attributes of the nodes `rows`, in that order, by an existing recipe.
 
-        A RecipeError if the recipe is damaged or for other attributes, or if the values are not of its kind,
+        Raises RecipeError if the recipe is damaged or for other attributes, or if values differ in kind,
         length or srid.
         """
         of = attributes_of(recipe)
@@ -292,7 +292,7 @@ class AttributeTable:
         return Attributes(matrix, names, tuple(map(dict, recipe)), unknown)
 
     def _widened(self, block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
-        """Return a block of the nodes `inside` as one of all: the others have means, or 0 without any."""
+        """Extend a block of the nodes `inside` to all nodes; the others have means, or 0 without means."""
         shape = (inside.size, block.shape[1])
         if not isinstance(block, np.ndarray):
             entries = sparse.coo_array(block)
@@ -307,7 +307,7 @@ class AttributeTable:
         return full
 
     def _joined(self, blocks: Sequence[Block], n_rows: int, n_columns: int) -> Block:
-        """Return the blocks side by side, as CSR or dense, whichever suits their share of zeros."""
+        """Concatenate blocks horizontally, as CSR or dense depending on their density."""
         filled = sum(map(_filled, blocks))
         if blocks and filled < _SPARSE_BELOW * n_rows * n_columns:
             joined = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr")
@@ -328,13 +328,12 @@ class AttributeTable:
 def encode(
     recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks | None = None
 ) -> Block:
-    """Return attribute columns, shape (n, F), for nodes by a recipe learnt on others.
+    """Return attribute columns, shape (n, F), for nodes by a recipe learned on others.
 
-    A string that the recipe does not know goes to its column ``:other`` if it has one, else nowhere; a
-    missing number takes the recipe's mean. `values` has for each property of the recipe one raw value (or
-    None) per node, `labels` for each of its labels a mask of the nodes that carry it. A ValueError if a
-    property is not there or lengths differ, a RecipeError if the recipe is damaged or the values are not of
-    its kind.
+    A string unknown to the recipe counts in its column ``:other`` if there is one, otherwise not at all. A
+    missing number takes the recipe's mean. `values` holds, for each property of the recipe, one raw value or
+    None per node; `labels` holds a mask for each of its labels. Raises ValueError if a property is missing or
+    lengths differ, and RecipeError if the recipe is damaged or values have another kind.
     """
     attributes = attributes_of(recipe)
     properties = [str(entry["property"]) for entry in recipe]

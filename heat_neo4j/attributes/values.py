@@ -1,4 +1,4 @@
-"""Kinds of property values. Only this module refuses bad values."""
+"""Kinds of property values, and all checks of values."""
 
 import math
 import re
@@ -53,7 +53,7 @@ class TimeOfDay(float):
 
 
 class Duration(float):
-    """A duration in seconds; the mean month of 30.436875 days of 86400 s stands for each month."""
+    """A duration in seconds; a month counts as the mean month of 30.436875 days of 86400 s."""
 
     __slots__ = ()
 
@@ -69,9 +69,9 @@ class Point(NamedTuple):
 
 
 def parse_date(text: str) -> date | datetime | None:
-    """Return the date, or date and time, that an ISO 8601 text says; None if it says none.
+    """Parse a date, or date and time, in ISO 8601 format; None if the text is neither.
 
-    A month stands for its first day. Fractions of a second have six digits, what comes after is dropped.
+    A month means its first day. Fractions of a second are truncated to six digits.
 
     >>> parse_date("2024-05"), parse_date("2024-05-17"), parse_date("2024-13-01")
     (datetime.date(2024, 5, 1), datetime.date(2024, 5, 17), None)
@@ -88,9 +88,9 @@ def parse_date(text: str) -> date | datetime | None:
 
 
 def parse_number(text: str, *, decimal_comma: bool = False) -> float | None:
-    """Return the number that a text spells; None if it is not a number.
+    """Parse a number; None if the text is not a number.
 
-    A number has no leading zeros, and an exponent has a sign or follows a decimal point: codes have others.
+    Numbers have no leading zeros, and exponents have a sign or follow a decimal point; other texts are codes.
 
     >>> parse_number("1.50"), parse_number("1e-05"), parse_number("0,5", decimal_comma=True)
     (1.5, 1e-05, 0.5)
@@ -106,11 +106,11 @@ def parse_number(text: str, *, decimal_comma: bool = False) -> float | None:
 
 
 class RecipeError(ProjectionError):
-    """The values do not match the recipe that should encode them."""
+    """Raised if values do not match the recipe that should encode them."""
 
 
 class BadValuesError(ProjectionError):
-    """Some values of an attribute cannot be read; `is_bad` says of a value whether it is one of them."""
+    """Raised if some values of an attribute cannot be encoded; `is_bad` is the predicate of these values."""
 
     def __init__(self, what: str, advice: str, is_bad: Callable[[Any], bool]) -> None:
         super().__init__(f"{what}: {advice}")
@@ -123,7 +123,7 @@ class BadValuesError(ProjectionError):
 
 
 class Kind(StrEnum):
-    """What kind of values a property has."""
+    """Kind of the values of a property."""
 
     NUMBER = "number"
     BOOLEAN = "boolean"
@@ -163,10 +163,10 @@ _KIND_OF = {
 
 
 def kind_of(name: str, values: Sequence[Any]) -> str | None:
-    """Return the one kind that the values other than None have; None if there are none.
+    """Return the common kind of the values other than None; None if there are none.
 
-    Empty lists have the kind of the lists beside them, or `EMPTY`. A ProjectionError if the values are of
-    several kinds, or of one that cannot be read.
+    Empty lists have the kind of the other lists, or `EMPTY`. Raises ProjectionError if the values have
+    several kinds, or an unsupported one.
     """
     kinds: dict[str, Any] = {}
     for type_ in set(map(type, values)) - {type(None)}:
@@ -189,7 +189,7 @@ def _is_of(type_: type, value: Any) -> bool:
 
 
 def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
-    """Return the error for a property whose values are of several kinds, given one example of each."""
+    """Return the error for a property with values of several kinds, given one example of each."""
     parts = [f"{_PLURALS[kind]} ({example(kinds[kind])})" for kind in sorted(kinds)]
     advice = "make them one kind, or leave the attribute out"
     return ProjectionError(f"attribute {name!r} mixes {' and '.join(parts)}: {advice}")
@@ -202,7 +202,7 @@ def not_text(name: str, kind: str, value: Any) -> ProjectionError:
 
 
 def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
-    """Return `count` numbers as float64; a ProjectionError if one is NaN, infinite or beyond 1e150."""
+    """Return `count` numbers as float64; raises ProjectionError if one is NaN, infinite or beyond 1e150."""
     try:
         numbers = np.fromiter(values, dtype=np.float64, count=count)
     except OverflowError:  # an integer that no float can hold

@@ -50,7 +50,7 @@ class BatchSize:
         self._failing_since.pop(lane, None)
 
     def shrink(self, error: HeatError, tried: int, lane: int = 0) -> None:
-        """Halve the size after a transaction of `tried` rows failed; reraise if smaller batches cannot help."""
+        """Halve the size after a transaction of `tried` rows failed; reraise if that cannot help."""
         limit = server_limit(error)
         if limit is None:
             raise error

@@ -55,7 +55,7 @@ class Trust:
         )
 
     def require_names(self, names: WriteNames) -> WriteNames:
-        """Return recorded names to write to; raises ConfigError for names that the operator did not supply."""
+        """Return recorded names to write to; raises ConfigError if the operator did not supply them."""
         for setting, name in _own_names(names).items():
             if self._accepts(_name_of(names.model), name):
                 continue

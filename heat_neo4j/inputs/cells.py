@@ -1,9 +1,9 @@
-"""Text as values: which cells of a file, or texts of a frame, are numbers, dates, codes or missing.
+"""Parse text as values: which cells of a file, or strings of a frame, are numbers, dates, codes or missing.
 
 - A number has a decimal point (in files with semicolons, a comma too) and no leading zeros; an exponent has
   a sign (``1e-05``) or follows a decimal point. ``01234``, ``1E5`` and ``1_000`` are codes.
-- A column is of one type, the first that fits all its cells: true/false, whole numbers, dates, numbers, text.
-- Empty cells are missing; words such as ``NA`` are missing in a column that is not text otherwise.
+- A column has one type, the first that fits all its cells: true/false, whole numbers, dates, numbers, text.
+- Empty cells are missing values; words such as ``NA`` are missing values in columns that are not text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SECOND = timedelta(seconds=1)
 
 
 def is_integer(text: str) -> bool:
-    """Return whether `text` is how Python writes a 64-bit integer ("007" names a node, not the number 7)."""
+    """Return whether `text` is a 64-bit integer as Python prints it ("007" is a name, not the number 7)."""
     try:
         return str(int(text)) == text and -_INT64_LIMIT <= int(text) < _INT64_LIMIT
     except ValueError:
@@ -30,9 +30,9 @@ def is_integer(text: str) -> bool:
 
 
 def parse_time(text: str) -> tuple[float, bool]:
-    """Return a number as it is, a date as seconds since 1970 UTC; and whether it was a date.
+    """Parse a number, or a date as seconds since 1970 UTC; also return whether it was a date.
 
-    A ValueError if it is neither.
+    Raises ValueError if it is neither.
     """
     value = parse_number(text)
     if value is not None:
@@ -43,9 +43,9 @@ def parse_time(text: str) -> tuple[float, bool]:
 
 
 def typed(cells: Sequence[str], *, decimal_comma: bool = False) -> tuple[list[Any], str]:
-    """Return the cells of a column as values of one type, None where one is missing, and the type's name.
+    """Convert the cells of a column to values of one type, None if missing; also return the type's name.
 
-    A ValueError if the cells are numbers with decimal commas, where a comma is none.
+    Raises ValueError if the cells have decimal commas, but `decimal_comma` is false.
     """
     present = {cell for cell in cells if cell.casefold() not in _MISSING}
     for name, parse in _TYPES:

@@ -1,4 +1,4 @@
-"""Which column holds what: one set of rules for files, data frames, and attributes of edges.
+"""Roles of columns: one set of rules for files, data frames, and edge attributes.
 
 =========== ==================================================================================
 role        names of the column
@@ -11,9 +11,9 @@ time        ``time``
 node        ``id``, ``node``, ``node_id`` or ``:ID``
 =========== ==================================================================================
 
-Case and blanks around a name do not count, and neither do the types of neo4j-admin (``weight:float``,
-``:START_ID(Person)``). If no pair of ends is there, and two columns are left beside weight, type and time,
-these two are the source and the target, in this order. Any other column is left out.
+Case, surrounding blanks and the types of neo4j-admin (``weight:float``, ``:START_ID(Person)``) are ignored.
+If there is no pair of ends, but exactly two columns besides weight, type and time, these are the source and
+the target, in this order. All other columns are left out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ADMIN_NUMBERS = {"int", "long", "float", "double"}
 
 @dataclass(frozen=True)
 class EdgeColumns:
-    """Positions of the columns of a table of edges, None for one that is not there."""
+    """Positions of the columns of an edge table; None if missing."""
 
     names: tuple[str, ...]
     source: int
@@ -52,7 +52,7 @@ class EdgeColumns:
     is_directed: bool = True
 
     def described(self, without: Sequence[str] = ()) -> str:
-        """Return which column holds what; the roles `without` were found and not used."""
+        """Return a description of the columns; roles in `without` were found but are not used."""
         roles = [
             (role, place)
             for role in ("source", "target", *ROLES)
@@ -67,16 +67,16 @@ class EdgeColumns:
     def reading(
         self, without: Sequence[str], n_edges: int, first: Sequence[object], *, is_directed: bool
     ) -> str:
-        """Return the columns, how many edges they hold, and the ends of the first one."""
+        """Return a description of the columns, the number of edges, and the first edge."""
         edges = plural(n_edges, f"{'directed' if is_directed else 'undirected'} edge")
         example = f"; first: {first[0]} -> {first[1]}" if first else ""
         return f"{self.described(without)}; {edges}{example}"
 
 
 def edge_columns(names: Sequence[str], chosen: Mapping[str, str | None] | None = None) -> EdgeColumns:
-    """Return what the columns of a table of edges hold; `chosen` names columns for some roles.
+    """Return the roles of the columns of an edge table; `chosen` names columns for some roles.
 
-    A ValueError if the rules do not decide it, or there is no such column.
+    Raises ValueError if the rules are ambiguous, or a chosen column does not exist.
     """
     chosen = chosen or {}
     found = {role: find_column(names, role, chosen.get(role)) for role in ROLES}
@@ -87,9 +87,9 @@ def edge_columns(names: Sequence[str], chosen: Mapping[str, str | None] | None =
 
 
 def find_column(names: Sequence[str], role: str, chosen: str | None = None) -> int | None:
-    """Return the position of the column for a role, by its name unless one was chosen; None if none is there.
+    """Return the position of the chosen column, or of the column with a name of the role; None if missing.
 
-    A ValueError if there is no column of the chosen name, or two columns have a name of that role.
+    Raises ValueError if the chosen column does not exist, or two columns have a name of the role.
     """
     if chosen is not None:
         if chosen not in names:
@@ -105,9 +105,9 @@ def find_column(names: Sequence[str], role: str, chosen: str | None = None) -> i
 
 
 def has_edge_header(cells: Sequence[str]) -> bool:
-    """Return whether the cells of a first line are names: a pair of ends, or a role after the second cell.
+    """Return whether a first line is a header: it has a pair of ends, or a role after the second cell.
 
-    A line with a number is none.
+    A line with a number is not a header.
     """
     plain = [_plain(cell) for cell in cells]
     if any(parse_number(cell) is not None for cell in plain):
@@ -117,7 +117,7 @@ def has_edge_header(cells: Sequence[str]) -> bool:
 
 
 def node_column(names: Sequence[str]) -> int | None:
-    """Return the position of the column that names the nodes, if one has such a name."""
+    """Return the position of the column with node names, if there is one with a standard name."""
     plain = [_plain(name) for name in names]
     return next((plain.index(name) for name in _NODE if name in plain), None)
 
@@ -159,7 +159,7 @@ def _halves(plain: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _plain(name: str) -> str:
-    """Return a column's name as the rules compare it.
+    """Return a column's name in the normal form that the rules compare.
 
     >>> _plain(" Weight "), _plain("weight:float"), _plain("from:START_ID(Person)")
     ('weight', 'weight', ':start_id')

@@ -1,4 +1,4 @@
-"""`as_graph`: whatever holds a graph in Python, as a `Graph`."""
+"""`as_graph`: convert graphs of Python libraries to a `Graph`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def as_graph(
     text: Sequence[str] = (),
     recipe: Sequence[Mapping[str, Any]] | None = None,
 ) -> Graph:
-    """Return a graph from the forms in which Python's libraries hold one.
+    """Convert a graph of another Python library to a `Graph`.
 
     ================================== ============================================== =====================
     `data`                             rows, and what results call them               directions and types
@@ -45,36 +45,36 @@ def as_graph(
     data frame of edges                as in the frame of nodes; else sorted by name  unless it says none
     ================================== ============================================== =====================
 
-    A data frame is one of pandas, polars, PyArrow or another that narwhals supports. The names of its columns
-    decide what they hold, by the rules for files. Both directions of a pair are summed, as in `Graph`.
-    ``Graph.provenance.readings`` says which column was read as what.
+    Data frames can be from pandas, polars, PyArrow or any other library that narwhals supports. The names of
+    columns determine their roles, by the same rules as for files. Both directions of a pair are summed, as in
+    `Graph`. ``Graph.provenance.readings`` records how each column was read.
 
     Parameters
     ----------
     data : see above
         The graph.
     attributes : array or sparse matrix of shape (N, F), data frame, or sequence of str, optional
-        Attributes of the nodes: as numbers, a row for each node; as a data frame, whose columns are encoded
-        as those of a database are; or, of a NetworkX or igraph graph, names of its node attributes. A data
-        frame beside edges, NetworkX or igraph has the nodes' names in a column; beside others it has a row
-        for each node. "x" of PyTorch Geometric is taken if nothing else is given.
+        Node attributes: numbers, one row per node; a data frame, whose columns are encoded like database
+        properties; or names of node attributes of a NetworkX or igraph graph. With edges, NetworkX or igraph,
+        the data frame has the node names in a column; otherwise it has one row per node. By default, "x" of
+        PyTorch Geometric.
     source, target : str, optional
-        Columns with the two ends of an edge; by the rules for files if not given.
+        Columns with the two ends of an edge; by default by the rules for files.
     weight, type : str, optional
-        Columns, or attributes, of edges with their weight, 0 or more, and their type; by the rules for files
-        if not given. Edges without a weight weigh 1; those without a type have the type "EDGE".
+        Columns or edge attributes with the weight, 0 or more, and the type; by default by the rules for
+        files. Edges without a weight have weight 1; edges without a type have the type "EDGE".
     key : str, optional
-        Column or index of the data frame of nodes with their names. If not given, it is the index of a pandas
-        frame that has a name or holds more than whole numbers; a column "id", "node" or "node_id"; or the
-        first column.
+        Column or index of the node data frame with the node names. By default a pandas index that has a name
+        or does not hold integers; otherwise a column "id", "node" or "node_id"; otherwise the first column.
     label : str, optional
-        Attribute of NetworkX or igraph nodes, or column of the data frame of nodes, with a node's label or a
-        list of them, which is then no attribute. If not given, "label" holds labels if it has at most half as
-        many different values as nodes; otherwise it holds display names and is left out.
+        Attribute of NetworkX or igraph nodes, or column of the node data frame, with a node's label or list
+        of labels; it is not used as an attribute. By default "label", if it has at most half as many distinct
+        values as nodes; otherwise it holds display names and is left out.
     text : sequence of str
-        Names of attributes whose strings are texts, not categories; those of the recipe if one is given.
+        Names of attributes whose strings are texts, not categories; with a recipe, those of the recipe.
     recipe : sequence of mappings, optional
-        `Provenance.attribute_recipe` of an earlier graph, to encode named attributes by; learnt if not given.
+        `Provenance.attribute_recipe` of an earlier graph, to encode named attributes with; by default a new
+        recipe is learned.
 
     Returns
     -------
@@ -83,17 +83,17 @@ def as_graph(
     Raises
     ------
     TypeError
-        If `data` or `attributes` are of another kind.
+        If `data` or `attributes` have an unsupported type.
     ValueError
-        If shapes disagree, a name comes twice, the names of edges and of attributes do not meet, a weight is
-        negative or not finite, the columns are not clear, or there is no such column.
+        If shapes disagree, names are not unique, edges and attributes have no names in common, a weight is
+        negative or not finite, columns are ambiguous, or a column does not exist.
     ProjectionError
-        If values of an attribute cannot be encoded, as a `RecipeError` if they do not fit the recipe.
+        If attribute values cannot be encoded; a `RecipeError` if they do not match the recipe.
 
     Warns
     -----
     UserWarning
-        If an attribute holds texts that make poor categories: nearly all different, numbers, or dates.
+        If an attribute holds strings that make poor categories: nearly all distinct, numbers, or dates.
     """
     if isinstance(data, Graph):
         if attributes is not None:
@@ -123,7 +123,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Any, NodeProperties, Mapping[str, str | 
     ("torch_geometric", "HeteroData", graph_of_hetero_data),
     ("torch_geometric", "Data", graph_of_data),
 )
-"""Recognised by the names of their classes, since the user may not have these libraries."""
+"""Recognised by class name, as these libraries may not be installed."""
 
 
 def _matrix(data: Any) -> sparse.csr_array:

@@ -1,4 +1,4 @@
-"""Lists of edges as what a `Graph` is made of."""
+"""Convert edge lists to the parts of a `Graph`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GEPHI = {"directed", "undirected"}
 
 
 def make_matrix(source: Rows, target: Rows, weights: NDArray[np.float64], n_nodes: int) -> sparse.csr_array:
-    """Return the directed matrix of weights, those of equal edges summed, whatever the order of the edges."""
+    """Return the directed weight matrix; parallel edges are summed, independently of their order."""
     order = np.lexsort((weights, target, source))
     entries = weights[order], (source[order], target[order])
     return sparse.csr_array(sparse.coo_array(entries, shape=(n_nodes, n_nodes)))
@@ -29,7 +29,7 @@ def make_matrix(source: Rows, target: Rows, weights: NDArray[np.float64], n_node
 def make_relationships(
     source: Rows, target: Rows, weights: NDArray[np.float64], types: Sequence[Any] | None = None
 ) -> Relationships:
-    """Return the edges of each type, "EDGE" if an edge has none, without those of weight 0."""
+    """Return the edges of each type, without edges of weight 0; edges without a type have type "EDGE"."""
     count = np.flatnonzero(weights != 0)
     names = np.full(len(source), _ONE_TYPE, dtype=object)
     if types is not None:
@@ -39,9 +39,9 @@ def make_relationships(
 
 
 def edge_weights(values: Sequence[Any], name: str, default: float | None = None) -> NDArray[np.float64]:
-    """Return the weights of edges, numbers or texts that are numbers; None stands for the default.
+    """Convert edge weights, which are numbers or numeric strings; None means the default.
 
-    A ValueError names the first edge with another value.
+    Raises ValueError, with the first invalid edge, for other values.
     """
     weights = [_weight(value, default) for value in values]
     bad = [row for row, weight in enumerate(weights) if weight is None]
@@ -54,9 +54,9 @@ def edge_weights(values: Sequence[Any], name: str, default: float | None = None)
 
 
 def edge_types(values: Sequence[Any] | None) -> tuple[Sequence[Any] | None, bool]:
-    """Return the types of edges, and whether their directions mean something.
+    """Return the types of edges, and whether edges are directed.
 
-    Gephi's column "Type" says "Directed" or "Undirected", which are no types.
+    Gephi's column "Type" holds "Directed" or "Undirected", which are not types.
     """
     if values and {str(value).casefold() for value in values} <= _GEPHI:
         return None, any(str(value).casefold() == "directed" for value in values)

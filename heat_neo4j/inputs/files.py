@@ -9,16 +9,16 @@ attributes node, then one value per attribute                 any cell, then the
 labels     node, label; or node, then one 0 or 1 per label    any cell, then the labels' names
 ========== ================================================== =======================================
 
-`heat_neo4j.inputs.columns` says which column holds what, `heat_neo4j.inputs.cells` what a cell is. Tabs part
-the columns of ``.tsv`` files; commas, or semicolons with decimal commas, those of ``.csv`` files. Both may be
-gzipped (``.gz``). A time is an ISO date, an ISO datetime (UTC without a zone) or a number, and may be
-empty. Empty lines, and lines of an edge list that start with ``#``, are skipped. A cell that cannot be used
-is a `ProjectionError` with file, line and value.
+`heat_neo4j.inputs.columns` defines the roles of columns, `heat_neo4j.inputs.cells` the types of cells.
+Columns are separated by tabs in ``.tsv`` files, and by commas, or semicolons with decimal commas, in ``.csv``
+files. Both may be gzipped (``.gz``). A time is an ISO date, an ISO datetime (UTC without a zone) or a number,
+and may be empty. Empty lines, and lines of an edge list that start with ``#``, are skipped. An invalid cell
+raises `ProjectionError` with file, line and value.
 
-Without ``header``, the first line of an edge list is one if it has names of columns; or if neither of its two
-cells is a whole number while all others are. If neither comes again in a list of texts, it may be either, and
-is refused. Without a header the third column is a weight, unless it holds whole numbers of 1,000 and more,
-which may be years or times; and directions mean nothing.
+If ``header`` is not given, the first line of an edge list is a header if it has column names, or if neither
+of its two cells is an integer while all others are. If neither cell occurs again in a list of strings, it is
+ambiguous and rejected. Without a header the third column is a weight, unless it holds integers of 1,000 or
+more, which may be years or times; and the edges are undirected.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MOST_SHOWN = 12
 
 
 class _Line(NamedTuple):
-    """A line of a file, its cells without blanks around them."""
+    """A line of a file; cells are stripped of blanks."""
 
     path: Path
     number: int
@@ -79,7 +79,7 @@ class _Line(NamedTuple):
         return value
 
     def time_in(self, cell: str) -> tuple[float, bool | None]:
-        """Return a number as it is, a date as seconds since 1970 UTC; and whether it was a date."""
+        """Parse a number, or a date as seconds since 1970 UTC; also return whether it was a date."""
         if not cell:
             return math.nan, None
         try:
@@ -90,7 +90,7 @@ class _Line(NamedTuple):
 
 
 def _lacks(cell: str) -> str:
-    """Return what a cell that should be a number is not."""
+    """Describe what is missing in a cell that should be a number."""
     if parse_number(cell, decimal_comma=True) is not None:
         return "a number: write a decimal point, or part the columns by semicolons"
     try:
@@ -110,13 +110,13 @@ class _EdgeLines(NamedTuple):
     type: NDArray[np.int64]
     time: NDArray[np.float64] | None
     times_are_dates: bool
-    types: list[str]  # the names of the types, by their codes; none if there is no such column
+    types: list[str]  # type names by code; empty if there is no such column
     is_directed: bool
     reading: str
 
 
 class _Table(NamedTuple):
-    """A header and one line per node: columns of text, or a matrix where it is read as numbers."""
+    """A header and one line per node: columns of text, or a matrix if read as numbers."""
 
     path: Path
     names: tuple[str, ...]
@@ -125,7 +125,7 @@ class _Table(NamedTuple):
     values: sparse.csr_array
     columns: list[list[str]]
     decimal_comma: bool
-    key: str  # what the header calls the column of the nodes
+    key: str  # header of the node column
 
 
 def _read_edges(path: Path, header: bool | None) -> _EdgeLines:
@@ -189,7 +189,7 @@ def _read_edges(path: Path, header: bool | None) -> _EdgeLines:
 
 
 def _held(first: _Line, header: bool | None) -> EdgeColumns:
-    """Return what the columns hold; without `names` if the first line is not known to be a header."""
+    """Return the roles of the columns; without `names` if the first line is not known to be a header."""
     if header or (header is None and has_edge_header(first.cells)):
         try:
             return edge_columns(first.cells)

@@ -1,4 +1,4 @@
-"""Graphs from data frames: one of edges, and perhaps one of nodes."""
+"""Graphs from data frames: one of edges, and optionally one of nodes."""
 
 from __future__ import annotations
 

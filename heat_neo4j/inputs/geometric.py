@@ -16,7 +16,7 @@ from heat_neo4j.inputs.properties import NodeProperties
 
 
 def graph_of_data(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
-    """Return the graph of a ``Data``: of "edge_index", weights and "x"."""
+    """Convert a ``Data`` object: "edge_index", weights and "x"."""
     n = int(data.num_nodes)
     source, target = _ends(data, "the graph", n, n)
     weights, reading = _weights(data, chosen, len(source))
@@ -34,9 +34,9 @@ def graph_of_data(data: Any, properties: NodeProperties, chosen: Mapping[str, st
 
 
 def graph_of_hetero_data(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
-    """Return the graph of a ``HeteroData``: types of nodes are labels, types of edges those of relationships.
+    """Convert a ``HeteroData`` object: node types become labels, edge types become relationship types.
 
-    The columns of "x" of one type of nodes are 0 for those of others.
+    The columns of "x" of one node type are 0 for other types.
     """
     sizes = {kind: int(data[kind].num_nodes) for kind in data.node_types}
     starts = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
@@ -71,7 +71,7 @@ def graph_of_hetero_data(data: Any, properties: NodeProperties, chosen: Mapping[
 
 
 def _ends(edges: Any, what: str, n_sources: int, n_targets: int) -> NDArray[np.int64]:
-    """Return the rows of the sources and of the targets; a ValueError if there is no such row."""
+    """Return the rows of sources and targets; raises ValueError if a row does not exist."""
     index = _numbers(edges.edge_index)
     if index is None:
         return np.empty((2, 0), dtype=np.int64)
@@ -85,10 +85,10 @@ def _ends(edges: Any, what: str, n_sources: int, n_targets: int) -> NDArray[np.i
 
 
 def _weights(edges: Any, chosen: Mapping[str, str | None], count: int) -> tuple[NDArray[np.float64], str]:
-    """Return the weights, and where they are.
+    """Return the weights, and a description of their source.
 
-    They are in the attribute that was chosen; or in "weight", "edge_weight" or "edge_attr" if it has a number
-    for each edge. Whole numbers in "edge_attr" are classes of edges.
+    Uses the chosen attribute, or "weight", "edge_weight" or "edge_attr" if it has one number per edge.
+    Integers in "edge_attr" are edge classes, not weights.
     """
     name = chosen.get("weight")
     for each in ("weight", "edge_weight", "edge_attr") if name is None else (name,):

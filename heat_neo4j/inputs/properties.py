@@ -1,4 +1,4 @@
-"""`NodeProperties`: what a user gives beside the edges, and the graph of both."""
+"""`NodeProperties`: node attributes and labels given by the user, and the graph built with them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def poor_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class NodeProperties:
-    """What a user gave beside a graph: attributes as numbers, by name or in a data frame; see `as_graph`."""
+    """Node attributes given by the user, as numbers, names or a data frame; see `as_graph`."""
 
     given: Any
     label: str | None = None
@@ -66,7 +66,7 @@ class NodeProperties:
     key: str | None = None
 
     def of_rows(self, n_nodes: int) -> tuple[Columns, list[Any]]:
-        """Return columns of a data frame with a row for each node, and the nodes' names if it has them."""
+        """Return the columns of a data frame with one row per node, and the node names if it has any."""
         frame = self._frame
         if frame is None:
             return {}, []
@@ -87,7 +87,7 @@ class NodeProperties:
         return columns, names or []
 
     def by_name(self, of_edges: Collection[Any]) -> tuple[Columns, list[Any]]:
-        """Return columns of a data frame, and the nodes' names, some of which the edges must have."""
+        """Return the columns of a data frame, and the node names, some of which must occur in the edges."""
         frame = self._frame
         if frame is None:
             return {}, []
@@ -109,7 +109,7 @@ class NodeProperties:
     def of_nodes(
         self, names: Sequence[Any], own: Callable[[str], Sequence[Any]], known: Sequence[str]
     ) -> Columns:
-        """Return columns of named nodes: from a data frame, or of those of their `own` that were named."""
+        """Return columns of named nodes: from a data frame, or the named ones of their `own` attributes."""
         if self._frame is not None:
             plain = [plain_name(name) for name in names]
             columns, framed = self.by_name(plain)
@@ -143,9 +143,9 @@ class NodeProperties:
         labels: Mapping[str, NDArray[np.bool_]] | None = None,
         readings: Sequence[str] = (),
     ) -> Graph:
-        """Return the graph of a matrix of weights and of what is known of its nodes.
+        """Build the graph from a weight matrix and node properties.
 
-        `numbers`, of shape (N, F), are attributes that the graph brings, taken if the user gave none.
+        `numbers`, shape (N, F), are the graph's own attributes, used if the user gave none.
         """
         columns = dict(columns)
         masks, left_out = self._take_labels(columns)
@@ -175,10 +175,10 @@ class NodeProperties:
         )
 
     def _parted(self, frame: nw.DataFrame[Any], index: _Index) -> tuple[Columns, list[Any] | None]:
-        """Return the columns with attributes, and the nodes' names; None if nothing says that it has these.
+        """Split a frame into attribute columns and node names; names are None if none can be identified.
 
-        Names are in the column or index `key`; in an index that has a name or holds more than whole numbers;
-        or in a column that is called as `node_column` says.
+        Names come from the column or index `key`; otherwise from an index that has a name or does not hold
+        integers; otherwise from the column found by `node_column`.
         """
         columns = {
             name: plain_column(column_values(frame, place)) for place, name in enumerate(column_names(frame))
@@ -196,10 +196,10 @@ class NodeProperties:
         return columns, None if key is None else _take(frame, columns, key)
 
     def _take_labels(self, columns: Columns) -> tuple[dict[str, NDArray[np.bool_]], str]:
-        """Return which nodes carry each label, and the column that was left out as it holds display names.
+        """Return the mask of each label, and the column left out because it holds display names.
 
-        Without `label`, a column "label" holds labels if the nodes that have one have at most half as many
-        different ones. Either is no attribute then.
+        Without `label`, a column "label" holds labels if it has at most half as many distinct values as
+        nodes with a value. It is never used as an attribute.
         """
         name = self.label or _LABEL
         if name not in columns or (self.label is None and name in self._names):
@@ -282,11 +282,11 @@ class NodeProperties:
 
 @dataclass(frozen=True)
 class _Index:
-    """The index of a pandas frame; empty for other frames, and where it counts the rows from 0."""
+    """The index of a pandas frame; empty for other frames and for a default range index."""
 
     name: Any = None
-    names: list[Any] | None = None  # it names the nodes: it has a name, or holds more than whole numbers
-    numbers: list[Any] | None = None  # whole numbers without a name: what sorting leaves, or names
+    names: list[Any] | None = None  # node names: the index has a name, or does not hold integers
+    numbers: list[Any] | None = None  # unnamed integers: left over from sorting, or node names
 
     @classmethod
     def of(cls, frame: nw.DataFrame[Any]) -> _Index:
@@ -300,23 +300,23 @@ class _Index:
 
 
 def column_names(frame: nw.DataFrame[Any]) -> list[str]:
-    """Return the names of a frame's columns as texts; the levels of a name are joined by dots."""
+    """Return the column names of a frame as strings; levels of a multi-index are joined by dots."""
     return [".".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
 
 
 def column_values(frame: nw.DataFrame[Any], place: int) -> nw.Series[Any]:
-    """Return the column at a position; `frame[name]` takes a number for that of a row."""
+    """Return the column at a position; `frame[name]` would interpret a number as a row."""
     return frame.get_column(frame.columns[place])
 
 
 def _take(frame: nw.DataFrame[Any], columns: Columns, name: str) -> list[Any]:
-    """Take a column out of `columns`; return its values as names."""
+    """Remove a column from `columns` and return its values as names."""
     del columns[name]
     return list(map(plain_name, column_values(frame, column_names(frame).index(name)).to_list()))
 
 
 def _label_list(value: Any) -> list[str] | None:
-    """Return the labels that a value says; None if it is no label."""
+    """Return the labels in a value; None if it is not a label or a list of labels."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     labels = [str(each) if type(each) is int else each for each in values]
     return labels if all(isinstance(each, str) for each in labels) else None

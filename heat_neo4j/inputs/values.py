@@ -1,4 +1,4 @@
-"""Values of Python, NumPy and data frames as attributes are encoded from."""
+"""Convert values of Python, NumPy and data frames to the types that attributes are encoded from."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _MISSING = {"NaTType", "NAType"}  # of pandas
 
 
 def plain_column(column: nw.Series[Any]) -> list[Any]:
-    """Return the values of a column, None where one is missing."""
+    """Return the values of a column, None if missing."""
     return [plain_value(value) for value in column.to_list()]
 
 
 def plain_name(name: Any) -> Any:
-    """Return the name of a node without NumPy's types; None for NaN and other missing ones."""
+    """Convert the name of a node from NumPy to Python types; None for NaN and other missing values."""
     if isinstance(name, np.generic):
         name = _of_numpy(name)
     return None if _is_missing(name) else name
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value as a database would give it; None for NaN and other missing ones.
+    """Convert a value to the type that a database would return; None for NaN and other missing values.
 
-    A datetime without a zone is in UTC. A value of a type that cannot be encoded stays as it is.
+    A datetime without a zone is in UTC. Values of unsupported types are returned unchanged.
     """
     value = plain_name(value)
     for kind, plain in _PLAIN:
@@ -43,7 +43,7 @@ def plain_value(value: Any) -> Any:
 
 
 def _of_numpy(value: np.generic) -> Any:
-    """Return a scalar as a Python object; times finer than microseconds are rounded down to these."""
+    """Convert a scalar to a Python object; times are truncated to microseconds."""
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]")
     elif isinstance(value, np.timedelta64):

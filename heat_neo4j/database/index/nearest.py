@@ -1,4 +1,4 @@
-"""Nearest nodes by hyperbolic distance: from the vector index and certified, or by looking at all nodes."""
+"""Nearest nodes by hyperbolic distance: certified results of the vector index, or a scan of all nodes."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -32,25 +32,25 @@ Among = Literal["all", "more_general", "more_specific"]
 """All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
 _SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_specific": 1}
 FETCH = 60
-"""Candidates that the index gives at first: docs/how-to/similar.md says why so many."""
+"""Initial number of candidates from the index; docs/how-to/similar.md explains the choice."""
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """One of the nodes nearest to another; distances are hyperbolic."""
+    """One of the nearest nodes; distances are hyperbolic."""
 
     element_id: str
     labels: tuple[str, ...]
-    name: str  # for people: its key as one line of text; else a label and the number in its element id
+    name: str  # display name: its key as one line, otherwise a label and the number in its element id
     distance: float
     radius: float  # its distance from the origin: small is general, large is specific
-    properties: Mapping[str, Any]  # those to show, None where it has none
-    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not asked for
-    key: Any = None  # the value of its key, as it is stored; None if it has none
+    properties: Mapping[str, Any]  # properties to show, None if missing
+    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not requested
+    key: Any = None  # the stored value of its key; None if it has none
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the node as JSON data, apart from values of properties that JSON has not."""
+        """Return the node as JSON data, except property values that JSON cannot represent."""
         links = {} if self.links is None else {"links": tuple(link.to_dict() for link in self.links)}
         own = {name: value for name, value in vars(self).items() if name != "links"}
         return {**own, "properties": dict(self.properties), **links}
@@ -58,15 +58,15 @@ class Neighbour:
 
 @dataclass(frozen=True, repr=False)
 class Neighbours(Result):
-    """The nodes nearest to one, nearest first."""
+    """The nearest nodes, nearest first."""
 
     element_id: str
-    model: str  # whose coordinates were used
+    model: str  # model of the coordinates
     nodes: tuple[Neighbour, ...]  # at most k
-    # Whether every node was looked at, or the index was asked beyond the border of the ball that holds the
-    # answer: then a nearer node can be missing only where the index, an approximate one, overlooks it.
+    # Whether all nodes were scanned, or the index was searched beyond the ball that contains the answer. In
+    # the latter case, a nearer node can be missing only if the approximate index missed it.
     certified: bool
-    fetch: int | None  # candidates that the index gave in the end; None if every node was looked at
+    fetch: int | None  # final number of candidates from the index; None if all nodes were scanned
 
     def __repr__(self) -> str:
         return display_text(
@@ -84,7 +84,7 @@ class Neighbours(Result):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON data, apart from values of properties that JSON has not."""
+        """Return the answer as JSON data, except property values that JSON cannot represent."""
         return {**vars(self), "nodes": tuple(node.to_dict() for node in self.nodes)}
 
 
@@ -171,7 +171,7 @@ def find_neighbours(
     }
 
     def ask(scope: VersionScope) -> tuple[str | None, Neighbours | None]:
-        """Return the version that answered, and its answer; None for both without such a node."""
+        """Return the version that answered, and its answer; None for both if there is no such node."""
         nodes = scope.nodes.by(key)
         wanted = nodes.keys.properties if show is None else tuple(show)
         read = tuple(dict.fromkeys((*wanted, *nodes.keys.properties)))
@@ -197,7 +197,7 @@ def find_neighbours(
         if version != scope.version or time.monotonic() - began > connection.limits.version_seconds:
             asked, scope = scope, read_scope(connection, model)
             if scope.version != asked.version:
-                continue  # what was asked before may be of both
+                continue  # the earlier answers may mix both versions
         if answer is not None:
             _require_shown(connection, answer, show or ())
             return answer
@@ -211,7 +211,7 @@ def find_neighbours(
 
 
 def _require_shown(connection: Connection, found: Neighbours, show: Sequence[str]) -> None:
-    """Raise a ProjectionError if no node of the labels found has a property that is to be shown."""
+    """Raise ProjectionError if no node of the labels found has a property to show."""
     empty = [name for name in show if all(each.properties[name] is None for each in found.nodes)]
     if found.nodes and empty:
         require_names(connection, sorted({label for each in found.nodes for label in each.labels}), empty)
@@ -224,9 +224,9 @@ def _search(
     fetch: int | None,
     labels: Sequence[str],
 ) -> tuple[neo4j.Record | None, int | None]:
-    """Return what is nearest, and the candidates it took until that was certified; None for all nodes.
+    """Return the nearest nodes, and the number of candidates needed to certify them; None for a full scan.
 
-    `labels` are those of which each node has one, as far as that is known.
+    `labels` cover all nodes, if known.
     """
 
     def asked(statement: str, **more: int) -> neo4j.Record | None:
@@ -239,7 +239,7 @@ def _search(
             return row, fetch
         fetch *= 2
     scan = load_statement("read/neighbours_scan", labels=nodes_with(labels), **parts)
-    return asked(scan), None  # which takes no longer by now
+    return asked(scan), None  # a scan takes no longer now
 
 
 def _neighbour(
@@ -263,7 +263,7 @@ def _neighbour(
 def _no_coordinates(
     connection: Connection, nodes: NodesByKey, node: str, labels: Sequence[str] | None, model: str
 ) -> ProjectionError:
-    """Return why a search found no node to begin at."""
+    """Return the error for a search without a start node."""
     element_id = find_node(connection, nodes, node, labels)
     statement = load_statement("read/node_there")
     if not connection.read(statement, {"node": element_id}, doing="looking for the node"):

@@ -1,8 +1,9 @@
-"""Vector indexes over a copy of the coordinates: built before readers are sent to them.
+"""Vector indexes over a copy of the coordinates, built before readers use them.
 
-An index is of one label and one property. So coordinates have one for each label of a *cover*: few labels of
-which every node has at least one. It holds points of the Poincare ball as they are: a score is 1 / (1 + d^2),
-d their Euclidean distance. (Larger numbers find no more: docs/how-to/similar.md says what was measured.)
+An index covers one label and one property. So coordinates have one index per label of a *cover*: a small set
+of labels such that every node has at least one. An index holds points of the Poincare ball; a score is 1 / (1
++ d^2), with d their Euclidean distance. (Scaling the points does not improve recall, see
+docs/how-to/similar.md.)
 """
 
 from __future__ import annotations
@@ -23,56 +24,56 @@ from heat_neo4j.errors import WriteFailed, WriteRefused
 
 STAGE = "build index"
 NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
-"""What a version says that has no index."""
+"""Properties of a version without an index."""
 Cover = tuple[tuple[str, ...], int]
-"""Labels of which every node has at least one, and how many nodes there are."""
+"""Labels that cover all nodes, and the number of nodes."""
 MOST_INDEXES = 50
-"""How many indexes a copy of the coordinates has at most: each takes Neo4j a change of the schema."""
+"""Maximum number of indexes per copy of the coordinates; each is a schema change."""
 STALLED_SECONDS = 1800.0
-"""How long an index may show no progress: merging the parts of a large one takes minutes."""
+"""Maximum time without progress of an index; merging the parts of a large one takes minutes."""
 _POLL_SECONDS = 0.05
 _SLOWEST_POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """What indexes over one copy of the coordinates are to be."""
+    """Plan of the indexes over one copy of the coordinates."""
 
-    run: str  # the node property that tells the space of the coordinates
-    property: str  # the node property that is indexed
-    own: tuple[str, ...]  # those that an index of the model and the copy may lie over
-    space: str  # of the coordinates
+    run: str  # node property with the space of the coordinates
+    property: str  # indexed node property
+    own: tuple[str, ...]  # properties that our indexes over this copy may cover
+    space: str  # space of the coordinates
     dimension: int
-    name_of: Callable[[str], str]  # the name of the index over the nodes of a label
-    labels: tuple[str, ...]  # of the projection: a cover is of these, as far as a node has one
+    name_of: Callable[[str], str]  # name of the index for a label
+    labels: tuple[str, ...]  # labels of the projection, preferred for the cover
     model: str
 
     def is_own(self, index: VectorIndex) -> bool:
-        """Return whether an index is one of the model and the copy, though perhaps not as it must be."""
+        """Return whether an index belongs to the model and the copy, even if it differs from the plan."""
         is_named = index.name == self.name_of(index.label)
         return is_named and index.dimension is not None and index.property in self.own
 
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """One index as the server describes it."""
+    """One index, as reported by the server."""
 
     name: str
-    label: str  # several are joined by commas
-    property: str  # so are these
+    label: str  # comma-separated if there are several
+    property: str  # comma-separated if there are several
     state: str  # "ONLINE", "POPULATING" or "FAILED"
-    percent: float  # how much of it is built, 0 to 100
-    dimension: int | None  # None if it is no vector index
+    percent: float  # population progress, 0 to 100
+    dimension: int | None  # None if it is not a vector index
     similarity: str | None  # "EUCLIDEAN" or "COSINE"
-    quantized: bool  # whether vectors are stored with fewer digits
-    failure: str  # why it failed; empty if it did not
+    quantized: bool  # whether vectors are quantized
+    failure: str  # failure message; empty if it did not fail
 
     def is_made_here(self) -> bool:
-        """Return whether it is as this package makes them, whatever its dimension."""
+        """Return whether it has this package's settings, for any dimension."""
         return self.dimension is not None and self.similarity == "EUCLIDEAN" and not self.quantized
 
     def serves(self, plan: IndexPlan) -> bool:
-        """Return whether it finds nearest points as planned."""
+        """Return whether it matches the plan."""
         planned = (plan.name_of(self.label), plan.property, plan.dimension, "EUCLIDEAN", False)
         actual = (self.name, self.property, self.dimension, self.similarity, self.quantized)
         return actual == planned and self.state != "FAILED"
@@ -85,16 +86,16 @@ class VectorIndex:
 def show_indexes(
     connection: Connection, properties: Sequence[str], names: Sequence[str]
 ) -> list[VectorIndex]:
-    """Return the indexes over any of `properties`, and those called one of `names`, by name."""
+    """Return the indexes over any of `properties`, and those with one of `names`, by name."""
     parameters = {"properties": list(properties), "names": list(names)}
     records = connection.read(load_statement("read/indexes"), parameters, doing="reading indexes")
     return [_described(record) for record in records]
 
 
 def own_indexes(connection: Connection, names: WriteNames) -> list[VectorIndex]:
-    """Return the vector indexes that are called as ours are and lie over properties of ours.
+    """Return the vector indexes with our names over our properties.
 
-    They are ours even if the nodes of all runs were deleted.
+    They are ours even if all run nodes were deleted.
     """
     return [index for index in show_indexes(connection, _indexed(names), []) if _is_own(index, names)]
 
@@ -102,9 +103,9 @@ def own_indexes(connection: Connection, names: WriteNames) -> list[VectorIndex]:
 def refuse_foreign_indexes(
     connection: Connection, names: WriteNames, labels: Sequence[str]
 ) -> list[VectorIndex]:
-    """Refuse to write where an index of somebody else's is over our coordinates or of our name; return ours.
+    """Return our indexes; raises WriteRefused if a foreign index covers our coordinates or has our name.
 
-    `labels` are those of the nodes, as far as they are known.
+    `labels` are the labels of the nodes, if known.
     """
     planned = [name(label) for name in (names.index_of, names.staged_index_of) for label in labels]
     properties = [*_indexed(names), names.previous.embedding, names.previous.vector]
@@ -116,7 +117,7 @@ def refuse_foreign_indexes(
 
 
 def _indexed(names: WriteNames) -> list[str]:
-    """Return the properties that indexes of ours may lie over."""
+    """Return the properties that our indexes may cover."""
     return [name for copy in (names.plain, names.staged) for name in (copy.embedding, copy.vector)]
 
 
@@ -130,10 +131,10 @@ def _is_own(index: VectorIndex, names: WriteNames) -> bool:
 
 
 def label_cover(label_sets: Sequence[tuple[Collection[str], int]]) -> tuple[str, ...]:
-    """Return few labels of which every node has at least one; none if a node has no label.
+    """Return a small set of labels that covers all nodes; empty if a node has no label.
 
-    Given are sets of labels, and how many nodes have each. The label of the most nodes comes first, then that
-    of the most nodes which are left, and so on. Stops at the first label beyond `MOST_INDEXES`.
+    The input is the number of nodes with each set of labels. Greedy: first the label with the most nodes,
+    then the label with the most remaining nodes, and so on. Stops at the first label beyond `MOST_INDEXES`.
     """
     if not all(labels for labels, _ in label_sets):
         return ()
@@ -160,12 +161,12 @@ def build_indexes(
     stage: str = STAGE,
     stalled_seconds: float = STALLED_SECONDS,
 ) -> list[str]:
-    """Make the planned indexes, unless they are there and as planned, and wait until they are online.
+    """Create the planned indexes unless they exist as planned, and wait until they are online.
 
-    `existing` are those of ours that there are; the server is asked if they are not given. For `check_lease`
-    see `drop_indexes`. Return the names of the planned ones; a WriteRefused if the user may not make indexes,
-    an index of others is in the way, or the dimension is above 4096; a WriteFailed if building one fails or
-    makes no progress for `stalled_seconds`.
+    `existing` holds our existing indexes; queried if omitted. For `check_lease` see `drop_indexes`. Returns
+    the names of the planned indexes. Raises WriteRefused if the user may not create indexes, a foreign index
+    conflicts, or the dimension is above 4096; raises WriteFailed if building one fails or makes no progress
+    for `stalled_seconds`.
     """
     if plan.dimension > MOST_COMPONENTS:
         raise WriteRefused(f"an index takes at most {MOST_COMPONENTS} dimensions, got {plan.dimension}")
@@ -213,7 +214,7 @@ def build_indexes(
 
 
 def _make(connection: Connection, plan: IndexPlan, labels: Sequence[str]) -> None:
-    """Make those of the planned indexes that there are not."""
+    """Create the planned indexes that do not exist."""
     for label in labels:
         names = {"index": plan.name_of(label), "label": label, "vector": plan.property}
         statement = load_statement("write/index_create", **names)
@@ -221,9 +222,9 @@ def _make(connection: Connection, plan: IndexPlan, labels: Sequence[str]) -> Non
 
 
 def drop_indexes(connection: Connection, names: Sequence[str], check_lease: Callable[[], None]) -> None:
-    """Drop indexes, as far as there are any of these names; a WriteRefused if the user may not.
+    """Drop the indexes with these names that exist; raises WriteRefused if the user may not.
 
-    `check_lease` is called before each, as no lock guards the dropping of an index.
+    `check_lease` is called before each, because no lock protects dropping an index.
     """
     for name in names:
         check_lease()
@@ -244,7 +245,7 @@ def _foreign(index: VectorIndex, model: str) -> WriteRefused:
 def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequence[str]) -> Cover:
     """Return labels that cover the nodes with the coordinates.
 
-    `nodes` is the label expression for the nodes to look at; labels that cannot be quoted do not count. A
+    `nodes` is the label expression of the nodes to scan; labels that cannot be quoted are ignored. Raises
     WriteRefused if a node has no label, or more than `MOST_INDEXES` labels are needed.
     """
     statement = load_statement("read/label_sets", run=plan.run, labels=nodes)
@@ -268,7 +269,7 @@ def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequen
 
 def _described(record: Mapping[str, Any]) -> VectorIndex:
     settings = record["settings"] or {}
-    # One release says whether vectors are quantized, the other how.
+    # Releases differ in reporting whether, or how, vectors are quantized.
     quantization = settings.get("vector.quantization.type", settings.get("vector.quantization.enabled"))
     return VectorIndex(
         name=record["name"],

@@ -1,4 +1,4 @@
-"""Whether a server is fit for use: its version, the user's rights, and what is published."""
+"""Inspect a server: its version, the user's privileges, and the published models."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,38 +14,39 @@ from heat_neo4j.database.versions import runs_of
 from heat_neo4j.errors import ProjectionError
 
 OLDEST = "5.26"
-"""The oldest release of Neo4j whose Cypher has all that the statements use."""
+"""The oldest Neo4j release that supports all our statements."""
 
 _PROCEDURES = ("db.labels", "db.propertyKeys", "db.relationshipTypes", "db.index.vector.queryNodes")
 _VECTORS, _GDS, _APOC = "vector.similarity.euclidean", "gds.version", "apoc.version"
-"""Functions of servers with vector indexes and of plugins: looking for a function fails on no server."""
+"""Functions that indicate vector indexes and plugins; looking up a function never fails."""
 _RIGHTS = {"read": "read", "write": "write to", "index": "make indexes in"}
 
 
 @dataclass(frozen=True)
 class ModelState:
-    """What one model has published."""
+    """The published state of one model."""
 
     name: str
-    run: str | None  # whose coordinates are published
-    link_run: str | None  # whose predicted links are
+    run: str | None  # run of the published coordinates
+    link_run: str | None  # run of the published links
     nodes: int
     links: int
-    indexes: tuple[str, ...]  # names of the vector indexes that readers are sent to
-    incomplete: int  # runs that are being written, or died
+    indexes: tuple[str, ...]  # names of the vector indexes that readers use
+    incomplete: int  # runs that are being written, or crashed
 
 
 @dataclass(frozen=True)
 class ServerReport:
-    """What a server offers the user, and what is wrong with it."""
+    """The capabilities of a server for the user, and its problems."""
 
     server: ServerInfo
-    access: str | None = None  # "read-write" or "read-only"; None if nobody is told
+    access: str | None = None  # "read-write" or "read-only"; None if the server does not reveal it
     rights: Rights | None = None
-    vector_index: bool = False  # whether the server has such indexes
-    plugins: tuple[str, ...] = ()  # each with its version where that is of use, such as "GDS 2.13.9"
+    vector_index: bool = False  # whether the server supports vector indexes
+    plugins: tuple[str, ...] = ()  # with versions if relevant, such as "GDS 2.13.9"
     models: tuple[ModelState, ...] = ()
-    # A line each on what would stop a run or a reader. A server that is too old is asked nothing else.
+    # One line per problem that would stop a run or a reader. Nothing else is queried on a server that is too
+    # old.
     problems: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,9 +55,9 @@ class ServerReport:
 
 
 def inspect_server(connection: Connection) -> ServerReport:
-    """Return what the server offers the user, what is published there, and what is wrong.
+    """Inspect the server's capabilities, the published models and problems.
 
-    Nothing is written, and nothing of the user's own graph is read.
+    Writes nothing, and reads nothing of the user's own graph.
 
     Returns
     -------
@@ -90,13 +91,13 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _database(connection: Connection) -> tuple[str | None, list[str]]:
-    """Return how the database may be accessed, and what keeps it from being written to."""
+    """Return the database's access mode, and problems that prevent writing."""
     database = connection.server.database
     rows = connection.read(
         load_statement("read/database_access"), {"database": database}, doing="reading the database's state"
     )
-    rows = [row for row in rows if row["writer"]] or rows  # of a cluster: the server that takes writes
-    if not rows:  # some users are not shown any
+    rows = [row for row in rows if row["writer"]] or rows  # on a cluster: the member that accepts writes
+    if not rows:  # not visible to some users
         return None, []
     row = rows[0]
     problems = []
@@ -111,7 +112,7 @@ def _database(connection: Connection) -> tuple[str | None, list[str]]:
 
 
 def _lacking(rights: Rights, procedures: Sequence[str], database: str) -> Iterator[str]:
-    """Yield a line for each right that the user lacks."""
+    """Yield one line per privilege that the user lacks."""
     advice = "docker/roles.cypher lists what a role for heat needs"
     for right, what in _RIGHTS.items():
         if getattr(rights, right) is False:
@@ -121,7 +122,7 @@ def _lacking(rights: Rights, procedures: Sequence[str], database: str) -> Iterat
 
 
 def _callable(connection: Connection, kind: str, names: Sequence[str]) -> Sequence[str]:
-    """Return those of some "procedures" or "functions" that the user may call."""
+    """Return the "procedures" or "functions" among `names` that the user may call."""
     statement, parameters = load_statement(f"read/{kind}"), {"names": list(names)}
     found: Sequence[str] = connection.read(statement, parameters, doing=f"looking for {kind}")[0]["names"]
     return found
@@ -135,7 +136,7 @@ def _plugins(connection: Connection, functions: Sequence[str]) -> Iterator[str]:
 
 
 def _published(connection: Connection) -> tuple[tuple[ModelState, ...], list[str]]:
-    """Return what each model has published, and what is wrong with it."""
+    """Return the published state of each model, and its problems."""
     book = read_bookkeeping(connection)
     names = sorted({node["name"] for node in book.models} | {run.model for run in book.runs})
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""The lease of a model: one process at a time works on it, until it is done or its lease expires."""
+"""The lease of a model: only one process at a time writes to it, until it finishes or the lease expires."""
 
 import hashlib
 import logging
@@ -20,26 +20,26 @@ from heat_neo4j.database.statements import Fragment, is_identifier, load_stateme
 from heat_neo4j.errors import ConfigError, HeatError, LeaseHeld, WriteFailed
 
 WRITE_LOCKS = 2
-"""Write locks of a lease: batches that are written at once, each of which locks one. With four, relationships
-deadlock and the gain is lost."""
+"""Write locks of a lease, which is the number of concurrent batches. With four, relationships deadlock and
+the gain is lost."""
 
 LEASE_SECONDS = 60.0
-"""How long a lease lasts that its holder does not renew."""
+"""Lifetime of a lease without renewal."""
 
 _ATTEMPTS = 5
-_BATCHES = 50  # transactions of a statement
-_RENEWALS = 3  # in the time that a lease lasts
+_BATCHES = 50  # transactions per statement
+_RENEWALS = 3  # renewals per lifetime of a lease
 _TAKING = "taking the lease"
 _log = logging.getLogger(__name__)
 _NONCE = secrets.token_hex(8)
 _PROCESS_ID = re.compile(r"[0-9]{1,10}")
-_ours: set[str] = set()  # holders of this process whose leases are held now
+_ours: set[str] = set()  # holders of active leases in this process
 
 
 class Renewal:
-    """Calls `renew` every so many seconds while the context lasts, until it returns False.
+    """Calls `renew` periodically while the context lasts, until it returns False.
 
-    A server that is away does not end it: the work itself will meet that.
+    It ignores an unreachable server, because the work itself will fail.
     """
 
     def __init__(self, renew: Callable[[], bool], seconds: float) -> None:
@@ -67,18 +67,17 @@ class Renewal:
 
 
 class Lease:
-    """The right to write versions of a model, held while the context lasts and renewed by a thread.
+    """The exclusive right to write versions of a model, held during the context and renewed by a thread.
 
-    Times are the server's. A process that dies stops renewing: the next one takes over when the time is up,
-    or at once if it is certain that the holder ran on this machine and is no more. The holder's name is a
-    fencing token: each statement that starts a run, publishes or removes looks whose the lease is while it
-    locks the model's node, and each batch holds a write lock, a relationship from that node to itself. Who
-    takes over deletes the write locks, which waits for batches under way: so a late write of an older holder
-    is refused by the database.
+    Times are the server's. A process that dies stops renewing. The next one takes over when the lease
+    expires, or at once if the holder certainly ran on this machine and has ended. The holder's name is a
+    fencing token: each statement that starts a run, publishes or removes checks it while it locks the model's
+    node, and each batch holds a write lock, a relationship from that node to itself. Taking over deletes the
+    write locks, which waits for running batches. So the database rejects late writes of a previous holder.
 
-    On entering, the model's node is made if there is none, and there is a LeaseHeld if another process holds
-    the lease, or a WriteFailed if others removed the node, again and again. `seconds` is at most
-    `LONGEST_LEASE`, else there is a ConfigError.
+    Entering creates the model's node if it does not exist. Raises LeaseHeld if another process holds the
+    lease, WriteFailed if others repeatedly remove the node, and ConfigError if `seconds` exceeds
+    `LONGEST_LEASE`.
     """
 
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
@@ -87,13 +86,13 @@ class Lease:
                 f"a lease lasts more than 0 and at most {LONGEST_LEASE:,.0f} seconds: got {seconds}"
             )
         self.connection, self.model, self._seconds = connection, model, seconds
-        self.staging: str | None = None  # the run whose publication was under way when the lease was taken
+        self.staging: str | None = None  # run of a publication in progress when the lease was acquired
         self._node = ""
         self.holder = f"{_this_process()}:{secrets.token_hex(4)}"
         self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
-        _ours.add(self.holder)  # first: other threads of this process must not take it for dead
+        _ours.add(self.holder)  # first, so that other threads of this process do not consider it dead
         try:
             self._take_over()
         except BaseException:
@@ -109,26 +108,26 @@ class Lease:
         try:
             self._run("write/lease_release", doing="giving the lease back")
         except HeatError as failure:
-            # It expires by itself; an error that ended the work says more.
+            # It expires by itself, and an error that ended the work is more important.
             level = logging.WARNING if error is None else logging.DEBUG
             _log.log(level, "the lease of model %r lasts until it expires: %s", self.model, failure)
         finally:
             _ours.discard(self.holder)
 
     def check(self) -> None:
-        """Ask the server whether the lease is still ours, and renew it; a LeaseHeld if it is lost."""
+        """Renew the lease; raises LeaseHeld if it is lost."""
         if not self._hold():
             raise self._lost()
 
     def write(self, name: str, *, doing: str, **parameters: Any) -> Mapping[str, Any]:
-        """Run one statement with the model's node locked, in a transaction of its own; return its first row.
+        """Run one statement with the model's node locked, in its own transaction; return its first row.
 
-        A LeaseHeld if there is no row, as the lease is another's by now.
+        Raises LeaseHeld if there is no row, because the lease was lost.
         """
         return self._first_row(self._run(name, doing=doing, **parameters))
 
     def run(self, transaction: Transaction, name: str, **parameters: Any) -> Mapping[str, Any]:
-        """Do as `write`, within a transaction."""
+        """Run one statement like `write`, within an existing transaction."""
         statement = load_statement(name, lease=_fragment("lease_hold"))
         return self._first_row(transaction.run(statement, {**self._parameters, **parameters}).records)
 
@@ -145,7 +144,7 @@ class Lease:
 
     @property
     def locks(self) -> dict[str, str]:
-        """The parameters by which the statements of `batch` find the locks of the lease."""
+        """The parameters that identify the lease's locks in statements of `batch`."""
         return {"model": self.model, "holder": self.holder}
 
     def batch(self, name: str, **identifiers: str | Sequence[str]) -> str:
@@ -160,10 +159,10 @@ class Lease:
         identifiers: Mapping[str, str | Sequence[str]],
         **parameters: Any,
     ) -> int:
-        """Run a statement that goes over the graph in batches on the server; return how much it wrote.
+        """Run a statement in batches on the server until nothing is left; return the number written.
 
-        The statement finds only what it has not changed yet, and takes ``most`` nodes or links, ``rows`` of
-        them in a transaction: it is sent until nothing is left. A LeaseHeld if the lease is lost.
+        The statement finds only unchanged nodes or links, at most ``most``, and changes ``rows`` of them per
+        transaction. Raises LeaseHeld if the lease is lost.
         """
         statement, total = self.batch(name, **identifiers), 0
 
@@ -173,7 +172,7 @@ class Lease:
             batches = write_batches(self.connection, statement, params, doing=doing)
             found, written = (sum(int(batch[column]) for batch in batches) for column in ("found", "written"))
             total += written
-            if any(batch["written"] == 0 for batch in batches):  # it was repeated, or the lock was lost
+            if any(batch["written"] == 0 for batch in batches):  # a retry, or the lock was lost
                 self.check()
             is_done: bool = found < params["most"]
             if not (is_done or written):
@@ -184,7 +183,7 @@ class Lease:
         return total
 
     def _take_over(self) -> None:
-        """Take the lease, from a dead holder if need be."""
+        """Acquire the lease, from a dead holder if necessary."""
         params: dict[str, Any] = {"model": self.model, "holder": self.holder, "dead": None}
         params |= {"seconds": self._seconds, "longest": LONGEST_LEASE, "locks": WRITE_LOCKS}
         statement = load_statement("write/lease_take")
@@ -208,7 +207,7 @@ class Lease:
         raise WriteFailed(f"model {self.model!r} was removed by others, again and again: repeat later")
 
     def _hold(self) -> bool:
-        """Renew the lease; False if it is not ours any more."""
+        """Renew the lease; return False if it is no longer ours."""
         return bool(self._run("write/lease_check", doing="renewing the lease", seconds=self._seconds))
 
     @property
@@ -226,14 +225,14 @@ def _fragment(name: str) -> Fragment:
 
 
 def _is_dead(holder: object) -> bool:
-    """Return whether it is certain that a holder is no more, be it of this process or of one beside it."""
+    """Return whether a holder has certainly ended, in this process or another one of this machine."""
     process, _, _ = str(holder).rpartition(":")
     if process == _this_process():
         return holder not in _ours
     rest, _, started = process.rpartition(":")
     here, _, machine = rest.rpartition(":")
     _, _, pid = here.rpartition(":")
-    # On a machine without a name of its own, nothing is certain.
+    # Without a machine id, nothing is certain.
     if not machine or machine != _machine() or not _PROCESS_ID.fullmatch(pid):
         return False
     try:
@@ -243,19 +242,19 @@ def _is_dead(holder: object) -> bool:
     except (OSError, OverflowError):
         pass
     now = _started(int(pid))
-    return bool(started and now) and started != now  # another process has the number by now
+    return bool(started and now) and started != now  # the process id was reused
 
 
 def _this_process() -> str:
-    """Return what no other process is called: host, process id, machine, start."""
+    """Return a unique name of this process: host, process id, machine, start time."""
     return f"{socket.gethostname()}:{os.getpid()}:{_machine()}:{_started(os.getpid()) or _NONCE}"
 
 
 def _machine() -> str:
-    """Return what tells apart the sets of processes that see each other, nothing if that is not known.
+    """Return an id of the set of processes that can see each other; empty if unknown.
 
-    It is of the running kernel, which no two hosts share whatever their names, and of the namespaces in which
-    process ids and times of start are counted: containers may share a host's name and kernel.
+    It combines the boot id of the kernel, which is unique per host, and the namespaces of process ids and
+    start times, because containers can share a host's name and kernel.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -266,9 +265,9 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks since the boot; nothing if that is not known."""
+    """Return the start time of a process, in ticks since boot; empty if unknown."""
     try:
-        # A /proc of other namespaces would tell of another process.
+        # A /proc of another namespace would describe another process.
         if os.readlink("/proc/self") != str(os.getpid()):
             return ""
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -278,10 +277,10 @@ def _started(pid: int) -> str:
 
 
 def _make_model(connection: Connection, model: str) -> None:
-    """Make the node of `model` if there is none, and drop all but one of several.
+    """Create the node of `model` if it does not exist, and delete duplicates.
 
-    Neo4j keeps no two processes from making it at the same moment, as neither sees the other's before the
-    commit. So it is committed first and locked next: that sees both, and leaves one.
+    Two processes can create it concurrently, as neither sees the other's node before the commit. So it is
+    committed first and then locked: that sees both nodes, and keeps one.
     """
     statement = load_statement("write/model_create")
     write(connection, partial(_run, statement, {"model": model}), doing=_TAKING)
@@ -295,12 +294,12 @@ def _run(
 
 
 def lock_models(transaction: Transaction, model: str) -> list[Mapping[str, Any]]:
-    """Lock all model nodes until the transaction ends, drop duplicates of `model`; return their properties.
+    """Lock all model nodes until the transaction ends, delete duplicates of `model`; return their properties.
 
-    All of them, so that two models cannot claim the same property names at the same time.
+    All are locked, so that two models cannot claim the same property names concurrently.
     """
     records = transaction.run(load_statement("write/models_lock")).records
-    rows = [row for row in records if is_identifier(row["model"].get("name"))]  # others have none of ours
+    rows = [row for row in records if is_identifier(row["model"].get("name"))]  # other nodes are not ours
     mine = [dict(row) for row in rows if row["model"]["name"] == model]
     mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:

@@ -1,9 +1,9 @@
 """The publication protocol: its steps as data, and `Publication`, which runs them.
 
-docs/guarantees.md explains it. Three copies of coordinates and links can be in the graph: *plain*, which
-readers without versions see; *staged*, only while a version is published; and *previous*, what the last
-publication replaced. Readers by version take the staged value of a node if their version says so and there
-is one, else the plain one. A test explores all interleavings of the steps.
+docs/guarantees.md explains it. The graph can hold three copies of coordinates and links: *plain*, which
+readers without versions see; *staged*, only while a version is being published; and *previous*, the replaced
+version. Versioned readers use the staged value of a node if their version has staged names and the value
+exists, otherwise the plain one. A test explores all interleavings of the steps.
 """
 
 import logging
@@ -52,7 +52,7 @@ from heat_neo4j.errors import HeatError, ProjectionError, WriteFailed, WriteRefu
 
 
 class Step(Enum):
-    """One step of a publication. Each can be repeated after a crash."""
+    """One step of a publication. Each is idempotent, so it can be repeated after a crash."""
 
     STAGE = "write the new version under staged names; nobody reads them"
     INDEX_STAGED = "make vector indexes over the staged coordinates, unless they are kept from before"
@@ -77,37 +77,36 @@ PUBLICATION = (
     Step.AWAIT_READERS,
     Step.UNSTAGE,
 )
-"""The steps of `heat embed`, `links`, `refresh` and `rollback`, in their order."""
+"""The steps of `heat embed`, `links`, `refresh` and `rollback`, in order."""
 
 UNDO = (Step.AWAIT_READERS, Step.UNSTAGE)
-"""What the next holder of the lease does where a publication was interrupted before its first switch or after
-its last: readers may still go by the staged copy."""
+"""Steps of the next holder of the lease if a publication was interrupted before its first switch or after its
+last; readers may still use the staged copy."""
 
 
 WITHDRAWAL = (Step.RESTORE, Step.SWITCH_BACK, Step.AWAIT_READERS, Step.UNSTAGE)
-"""Replaces the steps after the first switch if a constraint of the database prevents one of them: the version
-before is published again. The one before that is not kept."""
+"""Replaces the steps after the first switch if a database constraint prevents one of them: the previous
+version is published again, without a version to roll back to."""
 
 
 def remaining(*, is_switched: bool) -> tuple[Step, ...]:
-    """Return what is left of an interrupted publication: the steps after its first switch, or to undo it."""
+    """Return the remaining steps of an interrupted publication: complete it after its switch, else undo it."""
     return PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :] if is_switched else UNDO
 
 
 _POLL_SECONDS = 0.1
-_MOST_VERSIONS = 10**12  # of a model
+_MOST_VERSIONS = 10**12  # maximum versions of a model
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger(__name__)
 
 
 class Publication:
-    """The change from the published version of a model to another one, as the holder of its lease.
+    """Changes the published version of a model, as the holder of its lease.
 
-    `coming` is what `versions.published` or `versions.rolled_back` gives, or the published version whose
-    publication was interrupted. `reach` covers the nodes to look at, of which `staged` are staged already.
-    `run` is the new run, which is complete with the switch. `most_general` are the element ids of the nodes
-    nearest to the origin, which are read if not given. `indexes` are the model's existing ones, queried if
-    not given.
+    `coming` is the result of `versions.published` or `versions.rolled_back`, or the published version whose
+    publication was interrupted. `reach` covers the nodes to scan, of which `staged` are staged already. `run`
+    is the new run, which becomes complete with the switch. `most_general` holds the element ids of the nodes
+    nearest to the origin; read if omitted. `indexes` holds the model's existing indexes; queried if omitted.
     """
 
     def __init__(
@@ -132,25 +131,26 @@ class Publication:
         self._run, self._on_progress = run, on_progress
         self._existing_indexes = indexes
         self._most_general = list(most_general)
-        self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, once it is published
-        self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with a switch
+        self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, after publication
+        self.outcome: Mapping[str, Any] = _NOTHING  # properties to set on the run's node with a switch
         self.stamps = ["publishedAt"]
         self._plain_indexes: Mapping[str, Any] = NO_INDEX
         self._cover: Cover | None = None  # of all nodes, once it is read
         self._is_withdrawn = False
 
     def run(self, steps: Iterable[Step]) -> None:
-        """Take the steps, in their order.
+        """Execute the steps in order.
 
-        Where the server refuses or is lost, the next holder of the lease undoes or finishes this.
+        If the server rejects a step or is lost, the next holder of the lease undoes or finishes the
+        publication.
         """
         for step in steps:
             getattr(self, f"_{step.name.lower()}")()
 
     def finish(self, steps: Iterable[Step]) -> None:
-        """Take steps after the first switch; publish the version before if a constraint prevents one.
+        """Execute steps after the first switch; if a constraint prevents one, publish the previous version.
 
-        Then there is a `Withdrawn`. After the second switch nothing is taken back: all is published.
+        Raises `Withdrawn` in that case. After the second switch the version is final.
         """
         try:
             self.run(steps)
@@ -162,12 +162,12 @@ class Publication:
             raise Withdrawn(f"{error}; the version before is published again: {advice}") from error
 
     def _stage(self) -> None:
-        """Stage what the last publication replaced; a new run has staged its own."""
+        """Stage the previous version for a rollback; a new run has staged its own."""
         if EMBEDDING in self._parts and "run" in self._version:
             copies = self._names.placeholders("previous", "staged")
             before = {"before": self._version["run"], "space": self._version["space"]}
             self._staged = self._write_coordinates("write/coordinates_restage", copies, **before)
-            if self._reach.misses(self._version):  # a node that left has lost its labels since, or is deleted
+            if self._reach.misses(self._version):  # some nodes lost their labels or were deleted
                 self._reach.labels = EVERYWHERE
                 self._staged += self._write_coordinates("write/coordinates_restage", copies, **before)
         if LINKS in self._parts and "linkRun" in self._version:
@@ -178,7 +178,7 @@ class Publication:
         if EMBEDDING not in self._parts:
             return
         self._version |= NO_INDEX
-        # The first version of a model has no readers yet who would go by an index.
+        # The first version of a model has no readers that use an index.
         if self._version["indexWanted"] and "run" in self._version and "run" in self._before:
             staged = self._build("staged", "index new version")
             if staged is not None and self._version["space"] == self._before.get("space"):
@@ -190,7 +190,7 @@ class Publication:
         self._switch(self._version, run=self._run, outcome=self.outcome, stamps=self.stamps)
 
     def _await_readers(self) -> None:
-        # While a version lies staged its readers are safe: those of the version before are awaited.
+        # Readers of the staged version are safe; wait for readers of the previous one.
         read = self._before if being_published(self._version) else self._version
         if self._is_withdrawn or any(runs_of(read)):
             await_readers(self._lease.connection)
@@ -255,7 +255,7 @@ class Publication:
         if LINKS in self._parts:
             types = self._names.links
             if "linkRun" in self._version:
-                # First, as a constraint may allow each rank once.
+                # First, as a constraint may require unique ranks.
                 runs = [self._version["linkRun"]]
                 parameters = {"runs": runs, "kept": None, "run_id": RUN_ID}
                 self._write_all("write/links_remove", {"type": types.plain}, **parameters)
@@ -266,15 +266,15 @@ class Publication:
 
     def _switch_back(self) -> None:
         self._version = dict(without_previous(self._before))
-        if self._version.get("indexes"):  # of another dimension they may have been made anew
+        if self._version.get("indexes"):  # indexes of another dimension may have been recreated
             indexes = self._build("plain", "build index")
             self._version |= {"indexes": indexes, "core": self._version.get("core") if indexes else None}
-        # Nobody reads the version before any more: its node may go, as a constraint could refuse a second.
+        # The previous version has no readers left; delete its node, as a constraint might forbid two.
         switch_version(self._lease, without_previous(self._version), doing="publishing", kept=1)
         self._is_withdrawn = True
 
     def _unstage(self) -> None:
-        parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
+        parts = self._parts or (EMBEDDING, LINKS)  # we cannot know what a crashed run had staged
         if EMBEDDING in parts:
             drop_indexes(self._lease.connection, self._unread_indexes(), self._lease.check)
             staged = self._names.staged._asdict()
@@ -287,7 +287,7 @@ class Publication:
         self._lease.write("write/staging_end", doing="publishing")
 
     def _build(self, copy: str, stage: str) -> list[str] | None:
-        """Make the indexes of a copy; None, and a line in the log, if there can be none."""
+        """Build the indexes of a copy; if that is impossible, log it and return None."""
         connection, plan = self._lease.connection, index_plan(self._version, self._names, self._labels, copy)
         try:
             cover = self._cover or read_cover(connection, plan, self._reach.nodes)
@@ -298,16 +298,16 @@ class Publication:
                 on_progress=self._on_progress, stage=stage,
             )  # fmt: skip
         except WriteFailed:
-            self._lease.check()  # whose next holder would have dropped it
+            self._lease.check()  # the next holder would have dropped it
             raise
         except WriteRefused as refusal:
             _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
             self._version["indexWanted"] = False
-            self._existing_indexes = None  # some may have been made
+            self._existing_indexes = None  # some may have been created
             return None
 
     def _unread_indexes(self) -> list[str]:
-        """Return the names of our indexes of labels that the version has no index of."""
+        """Return the names of our indexes over labels that the version does not index."""
         existing = self._existing_indexes
         if existing is None:
             existing = own_indexes(self._lease.connection, self._names)
@@ -318,11 +318,11 @@ class Publication:
         return switch_version(self._lease, version, doing="publishing", **options)
 
     def _remove_links(self, link_type: str, *, kept: str | None = None) -> None:
-        """Remove the links of a type that runs of ours wrote, but for those of one run."""
+        """Remove the links of a type that our runs wrote, except those of one run."""
         self._write_all("write/links_remove", {"type": link_type}, runs=None, kept=kept, run_id=RUN_ID)
 
     def _settle_coordinates(self, left: str | None) -> int:
-        """Settle nodes that are staged, or of the space that was left; return how many."""
+        """Settle nodes that are staged, or belong to the replaced space; return their number."""
         copies = self._names.placeholders("plain", "staged", "previous")
         before = self._before.get("run")
         return self._write_coordinates("write/coordinates_settle", copies, before=before, left=left)
@@ -364,7 +364,7 @@ def most_general(radii: NDArray[np.float64], node_ids: Sequence[str], most: int)
 
 
 def read_core(connection: Connection, version: Version, nodes: Fragment | Sequence[str]) -> list[str]:
-    """Return the element ids of the most general nodes of a version, which are among `nodes`."""
+    """Return the element ids of the most general nodes of a version among `nodes`."""
     names = {"run": version["runProperty"], "radius": version["radiusProperty"]}
     statement = load_statement("read/core", labels=nodes, **names)
     params = {
@@ -389,9 +389,10 @@ def switch_version(
 ) -> Mapping[str, Any]:
     """Switch readers of the lease's model to another version; return the properties of the node of `run`.
 
-    The version's node is made in a transaction before, as readers who see its number must find it. With the
-    switch `run` becomes complete and its node gets the properties `outcome`; the properties `stamps` of the
-    model's node get the time. The nodes of the last `kept` versions stay. A LeaseHeld if the lease was lost.
+    The version's node is created in an earlier transaction, because readers that see its number must find it.
+    With the switch, `run` becomes complete and its node gets the properties `outcome`; the properties
+    `stamps` of the model's node are set to the current time. The nodes of the last `kept` versions are kept.
+    Raises LeaseHeld if the lease was lost.
     """
     token = uuid4().hex
     made = {"token": token, "kept": kept, "properties": dict(version), "most_versions": _MOST_VERSIONS}
@@ -407,7 +408,7 @@ def await_readers(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Wait for the transactions that are open now: they may still read the version before."""
+    """Wait for all currently open transactions, which may still read the previous version."""
     began, waited_for = clock(), _transactions(connection)
     grace = connection.limits.grace_seconds
     while waited_for and clock() - began < grace:
@@ -419,7 +420,7 @@ def await_readers(
 
 
 def _transactions(connection: Connection) -> set[str]:
-    """Return the ids of the transactions that are under way."""
+    """Return the ids of running transactions."""
     params = {"database": connection.server.database}
     (row,) = connection.read(load_statement("read/transactions"), params, doing="waiting for readers")
     return set(row["ids"])
@@ -429,9 +430,9 @@ def _transactions(connection: Connection) -> set[str]:
 def write_lease(
     connection: Connection, model: str = "heat", seconds: float = LEASE_SECONDS, *, damaged_too: bool = False
 ) -> Iterator[Lease]:
-    """Hold the lease of a model; finish or undo first what a publication before left half done.
+    """Hold the lease of a model, after finishing or undoing an interrupted publication.
 
-    A damaged version is a ProjectionError then, unless `damaged_too` says that it is to be removed.
+    Raises ProjectionError if the version is damaged, unless `damaged_too`, for removal.
     """
     with Lease(connection, model, seconds) as lease:
         if lease.staging is not None:
@@ -442,7 +443,7 @@ def write_lease(
 def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     """Finish the publication that was interrupted after its first switch, or undo it.
 
-    Where a constraint of the database prevents that, the publication is withdrawn, or its remains stay.
+    If a database constraint prevents that, the publication is withdrawn, or its remains stay.
     """
     book = read_bookkeeping(lease.connection, history=True)
     version = book.remains(lease.model) if damaged_too else book.published(lease.model)
@@ -452,7 +453,7 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     names = lease.connection.trust.require_names(recorded)
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
-    reach = Reach(lease.connection, names, EVERYWHERE)  # nobody knows any more how many nodes were staged
+    reach = Reach(lease.connection, names, EVERYWHERE)  # the number of staged nodes is unknown
     publication = Publication(lease, names, version, reach, labels=labels)
     try:
         publication.finish(remaining(is_switched=is_switched))
@@ -465,7 +466,7 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
 
 
 def _version_before(version: Version, model: str) -> Version:
-    """Return what a rollback from the published version publishes; a ProjectionError if nothing is kept."""
+    """Return the version that a rollback publishes; raises ProjectionError if none is kept."""
     if any(runs_of(before := previous_of(version))):
         return before
     raise ProjectionError(f"model {model!r} has no version before the published one in this database")

@@ -1,4 +1,4 @@
-"""The vector index of published coordinates: what there is of it, making it afterwards, taking it away."""
+"""The vector index over published coordinates: show, create and drop it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,13 +29,13 @@ from heat_neo4j.database.versions import at_rest, labels_of
 
 @dataclass(frozen=True, repr=False)
 class IndexStatus(Result):
-    """What a model has of a vector index."""
+    """Status of a model's vector index."""
 
     model: str
-    run: str  # whose coordinates are published
-    dimension: int  # of the space
-    indexes: tuple[VectorIndex, ...]  # those that readers are sent to, as the server tells them
-    problems: tuple[str, ...]  # a line each; none if neighbours can be asked for
+    run: str  # run of the published coordinates
+    dimension: int  # dimension of the space
+    indexes: tuple[VectorIndex, ...]  # indexes that readers use, as reported by the server
+    problems: tuple[str, ...]  # one line each; empty if the index can be used
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as JSON data."""
@@ -53,7 +53,7 @@ def index_status(connection: Connection, model: str = "heat") -> IndexStatus:
     """
     book, record = _published(connection, model)
     version = book.published(model)
-    # While a version is published, readers are sent to indexes over its staged coordinates, too.
+    # During a publication, readers also use indexes over staged coordinates.
     plan, staged = (
         index_plan(version, book.names(model), record.labels, copy) for copy in ("plain", "staged")
     )
@@ -124,7 +124,7 @@ def drop_index(connection: Connection, model: str = "heat") -> tuple[str, ...]:
 
 
 def _published(connection: Connection, model: str) -> tuple[Bookkeeping, RunRecord]:
-    """Return the bookkeeping, and the run that published the coordinates of a model."""
+    """Return the bookkeeping, and the run of a model's published coordinates."""
     book = read_bookkeeping(connection)
     record = book.published_run(model)
     if record is None:

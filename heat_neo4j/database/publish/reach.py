@@ -1,7 +1,7 @@
-"""Which nodes of a database can hold coordinates of a model, so that statements look at no others.
+"""The set of nodes that can hold coordinates of a model, which limits the nodes that statements scan.
 
-A version records labels of which each of its nodes had at least one, and how many nodes there were. A node
-may have lost its labels since: where fewer nodes are found than were written, all others are looked at, too.
+A version records labels that cover its nodes, and the number of nodes. A node may have lost its labels since:
+if fewer nodes are found than were written, all nodes are scanned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from heat_neo4j.database.versions import MOST_LABELS, RUN_ID, Version
 from heat_neo4j.graph import Graph
 
 EVERYWHERE: tuple[str, ...] = ()
-"""In the place of labels: coordinates may lie on any node."""
+"""Stands for all nodes: any node may have coordinates."""
 
 
 class Reach:
@@ -26,11 +26,11 @@ class Reach:
     Parameters
     ----------
     connection : Connection
-        Where the nodes are.
+        Connection to the database.
     names : WriteNames
-        The names under which the model writes.
+        Names that the model writes to.
     labels : sequence of str
-        Labels of which each such node has at least one; `EVERYWHERE` if they are not known.
+        Labels that cover these nodes; `EVERYWHERE` if unknown.
     """
 
     def __init__(self, connection: Connection, names: WriteNames, labels: Sequence[str]) -> None:
@@ -39,13 +39,13 @@ class Reach:
 
     @property
     def nodes(self) -> Fragment | Sequence[str]:
-        """What stands for the nodes in a statement."""
+        """The label expression of the nodes in a statement."""
         return nodes_with(self.labels)
 
     def extend(self, version: Version, *, staged: int = 0) -> int:
-        """Extend the labels unless all nodes of a version are found, and as many as are staged.
+        """Extend to all nodes unless all nodes of a version, and all staged ones, are found.
 
-        Return how many nodes hold coordinates of its space, or staged ones; 0 if any node may.
+        Returns the number of nodes with coordinates of its space or staged ones; 0 for all nodes.
         """
         if not self.labels:
             return 0
@@ -62,7 +62,7 @@ class Reach:
         return nodes + sum(found["nodes"] for found in rows) if is_known else 0
 
     def misses(self, version: Version) -> bool:
-        """Return whether readers of a version would find fewer nodes than it had, staged values first."""
+        """Return whether readers of a version would find fewer nodes than were written."""
         return bool(self.labels) and self._count(version)["read"] < version["nodeCount"]
 
     @property
@@ -80,9 +80,9 @@ def _parameters(version: Version) -> Mapping[str, Any]:
 
 
 def labels_met(graph: Graph, chosen: Sequence[str]) -> tuple[str, ...]:
-    """Return labels of which each node of a graph has one: those it was read by, else all that were met.
+    """Return labels that cover the nodes of a graph: those it was read by, otherwise all labels found.
 
-    `EVERYWHERE` if a node has none, or there are too many.
+    `EVERYWHERE` if a node has no label, or there are too many labels.
     """
     labels = tuple(chosen or sorted(graph.labels))
     if chosen or len(labels) > MOST_LABELS:

@@ -1,6 +1,6 @@
-"""Removing what runs wrote: published and kept copies, indexes, and the nodes of runs.
+"""Remove the data of runs: published and kept copies, indexes, and run nodes.
 
-Coordinates are looked for on every node: whatever labels a node has lost, nothing is left behind.
+All nodes are scanned for coordinates, so nothing is left on nodes that have lost their labels.
 """
 
 import logging
@@ -26,21 +26,21 @@ from heat_neo4j.errors import ConfigError, HeatError, WriteRefused
 
 _log = logging.getLogger(__name__)
 RECORDS = 100
-"""Nodes of earlier runs that a model keeps."""
+"""Number of earlier run nodes that a model keeps."""
 
 
 @dataclass(frozen=True, repr=False)
 class ClearReport(Result):
-    """What `clear` removed, or would remove."""
+    """Result of `clear`: removed data, or data that would be removed."""
 
     runs: tuple[str, ...]
-    models: tuple[str, ...]  # of which nothing is left
-    nodes: int  # that lost coordinates, once for each version of them
+    models: tuple[str, ...]  # models that were removed completely
+    nodes: int  # nodes that lost coordinates, counted once per version
     links: int
     dry_run: bool  # whether nothing was removed
-    # Other runs whose version goes too, published or kept for a rollback: it shares what is cleared.
+    # Other runs whose version is removed too, published or kept for a rollback, as it shares cleared data.
     others: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()  # what a constraint of the database keeps from being removed, a line each
+    left: tuple[str, ...] = ()  # data that a database constraint prevents from being removed, one line each
 
 
 def clear(
@@ -99,7 +99,7 @@ def clear(
             else:
                 with Lease(connection, name) as lease:
                     removed.append(_clear_model(lease, chosen, on_progress))
-        except ConfigError as error:  # its names are not trusted: other models go all the same
+        except ConfigError as error:  # its names are not trusted; continue with other models
             if not everything:
                 raise
             refused.append(error)
@@ -107,7 +107,7 @@ def clear(
         raise refused[0]
     if dry_run:
         remaining = {run.model for run in book.runs if run not in chosen}
-    else:  # with its lease went the node of a model of which no run is left
+    else:  # the node of a model without runs was removed with its lease
         remaining = {node["name"] for node in read_bookkeeping(connection).models}
     return ClearReport(
         runs=tuple(run.run_id for run in chosen),
@@ -121,7 +121,7 @@ def clear(
 
 
 class _Removed(NamedTuple):
-    """How many nodes, once for each copy, and links lost something; and the other runs that went."""
+    """Numbers of changed nodes (once per copy) and links, and the other runs that were removed."""
 
     nodes: int
     links: int
@@ -130,7 +130,7 @@ class _Removed(NamedTuple):
 
 
 def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -> _Removed:
-    """Remove what the chosen runs of the lease's model wrote."""
+    """Remove the data of the chosen runs of the lease's model."""
     runs = [run.run_id for run in chosen if run.model == lease.model]
     is_finished = lease.staging is None or _finish(lease, runs)
     book = read_bookkeeping(lease.connection, history=True)
@@ -164,9 +164,9 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
 
 
 def _finish(lease: Lease, runs: Collection[str]) -> bool:
-    """Finish or undo an interrupted publication; return False if a constraint prevents even that.
+    """Finish or undo an interrupted publication; return False if a constraint prevents it.
 
-    That matters only if some of the model's runs are not among `runs`, which are to be removed.
+    This matters only if some of the model's runs are not among the `runs` to remove.
     """
     try:
         finish(lease, damaged_too=True)
@@ -180,7 +180,7 @@ def _finish(lease: Lease, runs: Collection[str]) -> bool:
 
 
 def _switch(lease: Lease, after: Version) -> None:
-    """Switch readers to what is left of a version, if need be without a node for it."""
+    """Switch readers to the rest of a version, if necessary without a node for it."""
     try:
         switch_version(lease, after, doing="clearing")
     except HeatError as error:
@@ -190,25 +190,25 @@ def _switch(lease: Lease, after: Version) -> None:
 
 
 def _without(book: Bookkeeping, model: str, runs: Collection[str]) -> Version:
-    """Return the version that is left without some runs; nothing is if these are all of the model."""
+    """Return the version without some runs; empty if these are all runs of the model."""
     if all(run.run_id in runs for run in book.runs_of(model)):
         return {}
     return without_runs(book.remains(model), runs)
 
 
 def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
-    """Return the runs other than `runs` of which `version` has a part, or keeps it, and `after` not."""
+    """Return the runs used by `version` but not by `after`, except `runs`."""
     lost = _parts_of(version) - _parts_of(after)
     return tuple(sorted({run for _, run in lost if run is not None and run not in runs}))
 
 
 def _parts_of(version: Version) -> set[tuple[int, str | None]]:
-    """Return the parts, by number, and their runs of a version and of what it is rolled back to."""
+    """Return the (part number, run) pairs of a version and of the version it is rolled back to."""
     return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
 
 
 def _count_needless(book: Bookkeeping, model: str, records: int, previous: bool) -> int:
-    """Return how many run nodes `prune` deletes: those with nothing else in the graph, but for `records`."""
+    """Return the number of run nodes that `prune` deletes: those without data, except the last `records`."""
     kept = {*runs_of(version := book.published(model)), version.get("space")}
     idle = [run for run in book.runs_of(model) if run.status in ("superseded", "rejected")]
     return max(sum(not run.stored or (previous and run.run_id not in kept) for run in idle) - records, 0)
@@ -280,7 +280,7 @@ def _prune(lease: Lease, records: int, previous: bool, on_progress: Progress) ->
 
 
 class _Copy(NamedTuple):
-    """One copy of coordinates or links, and what the statements on it take."""
+    """One copy of coordinates or links, with the parameters of its statements."""
 
     kind: str
     identifiers: Mapping[str, str | Sequence[str]]
@@ -288,9 +288,9 @@ class _Copy(NamedTuple):
 
 
 def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Version) -> list[_Copy]:
-    """Return the copies of a model that no reader of `version` needs, whether there is something or not."""
+    """Return the copies of a model that no reader of `version` needs, existing or not."""
     now, before = book.remains(model), previous_of(version)
-    # A run of the version may have lost its node.
+    # The node of a run may have been deleted.
     runs = [*(run.run_id for run in book.runs_of(model)), *filter(None, (*runs_of(now), now.get("space")))]
     every = {"labels": nodes_with(EVERYWHERE)}
     copies = []
@@ -321,20 +321,20 @@ def _staged_copies(names: WriteNames) -> list[_Copy]:
 
 
 def _remove(lease: Lease, copy: _Copy) -> int:
-    """Remove a copy from the graph; return how many nodes or links lost it."""
+    """Remove a copy from the graph; return the number of changed nodes or links."""
     statement = f"write/{copy.kind}_remove"
     doing = "removing what a run wrote"
     return lease.write_all(statement, doing=doing, identifiers=copy.identifiers, **copy.parameters)
 
 
 def _names(book: Bookkeeping, model: str) -> WriteNames:
-    """Return the names that a model writes under: of its published version, or of its last run."""
+    """Return the names that a model writes to: of its published version, or of its last run."""
     runs = book.runs_of(model)
     return book.names(model) if not runs or any(run.stored for run in runs) else runs[0].names
 
 
 def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[RunRecord]) -> _Removed:
-    """Return what a model would lose with the chosen runs."""
+    """Return the data of the chosen runs of a model."""
     version, runs = book.remains(model), [run.run_id for run in chosen]
     after = _without(book, model, runs)
     lost = {"coordinates": 0, "links": 0}

@@ -1,4 +1,4 @@
-"""`Run`: writing coordinates and predicted links so that readers see all of the old or all of the new."""
+"""`Run`: writes coordinates and predicted links, such that readers see either the old or the new version."""
 
 import logging
 import platform
@@ -59,7 +59,7 @@ from heat_neo4j.errors.redaction import redacted
 from heat_neo4j.graph import Graph
 
 _CURVE_VALUES = 200
-_PLACES = ("scratch", "scheduler")  # parameters that name what only the machine of the run has
+_PLACES = ("scratch", "scheduler")  # parameters that are specific to the machine
 _LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
 _BATCH_FLOATS = 1_000_000
 _DEFAULT_NAMES = WriteNames()
@@ -68,7 +68,7 @@ _log = logging.getLogger(__name__)
 
 
 class WriteOptions(TypedDict, total=False):
-    """Keyword arguments of `Run` that every way to write takes."""
+    """Keyword arguments of `Run` that all writing functions accept."""
 
     names: WriteNames
     parameters: Mapping[str, Any] | None
@@ -82,9 +82,9 @@ class WriteOptions(TypedDict, total=False):
 
 
 def model_facts(model: Any) -> dict[str, Any]:
-    """Return the fields of `RunRecord` that a fitted model fills; none for a bare array.
+    """Return the `RunRecord` fields of a fitted model; none for a plain array.
 
-    A WriteRefused if the loss is NaN or infinite.
+    Raises WriteRefused if the loss is NaN or infinite.
     """
     facts: dict[str, Any] = {}
     if hasattr(model, "get_params"):
@@ -112,37 +112,37 @@ def model_facts(model: Any) -> dict[str, Any]:
 
 
 class Run:
-    """One run, on its way into the graph; a context manager.
+    """Context manager that writes one run to the graph.
 
-    Entering it takes the model's lease, sees that nothing of others is in the way, and makes the run node
-    ("incomplete"). `publish` makes readers see the run, all of it at once. Whatever ends the run before that,
-    a killed process included, leaves what was published before untouched; whatever ends it after that, the
-    next process that writes finishes.
+    Entering it acquires the model's lease, checks for conflicts with other data, and creates the run node
+    ("incomplete"). `publish` makes the run visible to readers atomically. If the run ends before that, even
+    by a killed process, the published version is unchanged. If it ends after that, the next process that
+    writes completes it.
 
     Parameters
     ----------
     connection : Connection
-        Where to write.
+        Connection to the database.
     graph : Graph
-        As read from this database.
+        Graph that was read from this database.
     parts : sequence of str
-        "embedding", "links" or both: what will be written before `publish`.
+        Parts to write before `publish`: "embedding", "links" or both.
     names : WriteNames
-        Names to write under.
+        Names to write to.
     parameters : mapping of str to JSON data, optional
         Parameters to record.
     stage_seconds : mapping of str to float, optional
         Seconds of the stages before writing, to record.
     facts : mapping of str to JSON data, optional
-        Further fields of the run's record.
+        Further fields of the run record.
     overwrite : bool
-        Whether values of the same names from elsewhere may be overwritten.
+        Whether to overwrite foreign values of the same names.
     index : bool
-        Whether a vector index over the coordinates is made, for queries of nearest nodes.
+        Whether to build a vector index over the coordinates, for nearest-node queries.
     batch_size : int
-        Nodes or links in one transaction, at least 1.
+        Nodes or links per transaction, at least 1.
     lease : Lease, optional
-        The model's lease, if the caller holds it; taken on entering if not given.
+        The model's lease, if the caller holds it; by default it is acquired on entering.
     on_progress : callable
         Called with the stages "write coordinates", "write links", "index new version", "settle" and "build
         index".
@@ -150,14 +150,14 @@ class Run:
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong, or the graph has no node ids; by a method that writes, if the run has no such
-        part.
+        If an argument is invalid, or the graph has no node ids; in writing methods, if the run does not have
+        the part.
     WriteRefused
-        If the names are those of the graph's own input.
+        If the names are used as input of the graph.
     WriteFailed
-        By every method that writes, and by `publish`: if the server was lost or writing stopped half-way.
+        In writing methods and `publish`, if the server was lost or writing was interrupted.
     LeaseHeld
-        By the same methods: if another process took the lease meanwhile.
+        In the same methods, if another process has taken over the lease.
     """
 
     def __init__(
@@ -221,13 +221,13 @@ class Run:
 
     @property
     def record(self) -> RunRecord:
-        """What is known of the run so far."""
+        """The current record of the run."""
         return self._record
 
     def plan(self, coordinates: Coordinates | None = None, links: LinkColumns | None = None) -> RunRecord:
-        """Return the record of what the run would write, without a trace in the graph.
+        """Return the record of what the run would write, without writing anything.
 
-        A WriteRefused if it would be refused.
+        Raises WriteRefused if writing would be refused.
         """
         before = self._refuse_conflicts().published(self._names.model).get("run")
         record = replace(self._record, run_id="", status="dry run", stored=(), previous_run=before)
@@ -237,7 +237,7 @@ class Run:
         return record if links is None else replace(record, links_written=len(links.source))
 
     def reject(self, facts: Mapping[str, Any], why: str) -> RunRecord:
-        """Record a run that is not to be published, with `facts` of its model; nothing of it is written."""
+        """Record a rejected run, with `facts` of its model; no coordinates or links are written."""
         before = read_version(self._connection, self._record.model).get("run")
         self._record = replace(
             self._with_facts(facts), status="rejected", stored=(), error=why, previous_run=before
@@ -271,17 +271,17 @@ class Run:
                 self._note("write/run_error", params, doing="noting an error")
 
     def _note(self, name: str, params: Mapping[str, Any], *, doing: str) -> None:
-        """Write on the run's node, without the lease."""
+        """Update the run's node, without the lease."""
         statement = load_statement(name)
         write(self._connection, lambda transaction: transaction.run(statement, params), doing=doing)
 
     def _with_facts(self, facts: Mapping[str, Any]) -> RunRecord:
-        """Return the record with the fields that a model fills, its parameters beside those recorded."""
+        """Return the record with a model's fields; its parameters are added to the recorded ones."""
         parameters = {**self._record.parameters, **facts.get("parameters", {})}
         return replace(self._record, **{**facts, "parameters": parameters})
 
     def _refuse_conflicts(self) -> Bookkeeping:
-        """See that nothing of others is in the way; return the bookkeeping."""
+        """Check for conflicts with other data; return the bookkeeping."""
         book = read_bookkeeping(self._connection)
         self._refuse_names(book)
         self.refuse_schema()
@@ -293,9 +293,9 @@ class Run:
         return book
 
     def refuse_schema(self) -> None:
-        """Raise a WriteRefused if a constraint or index of others is on what the run writes.
+        """Raise WriteRefused if a foreign constraint or index covers the run's properties.
 
-        It could stop the run half-way.
+        It could interrupt the run.
         """
         refuse_constraints(self._connection, self._names, self._parts, self._graph.labels)
         if EMBEDDING in self._parts:
@@ -307,7 +307,7 @@ class Run:
         refuse_renaming(book, self._names, self._parts)
 
     def _register(self, book: Bookkeeping, transaction: Transaction) -> None:
-        """Make the run's node, unless another model has claimed the names since we looked."""
+        """Create the run's node, unless another model has claimed the names concurrently."""
         models = lock_models(transaction, self._record.model)
         if _claims(models, self._record.model) != _claims(book.models, self._record.model):
             self._refuse_names(read_bookkeeping(transaction))
@@ -316,7 +316,7 @@ class Run:
         )
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
-        """Write coordinates, radius and run id onto the nodes; see `write_embedding`."""
+        """Write coordinates, radius and run id to the nodes; see `write_embedding`."""
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
     def write_links(self, links: Links) -> None:
@@ -328,7 +328,7 @@ class Run:
     ) -> None:
         """Stage checked coordinates of all nodes, and record `facts`; see `write_embedding`.
 
-        Where `changed` is False, the coordinates must be what is published, to the bit: they are not written.
+        Where `changed` is False, the coordinates must equal the published ones exactly; they are not written.
         """
         self._require(EMBEDDING)
         space = self._record.run_id if changed is None else self._version["space"]
@@ -361,7 +361,7 @@ class Run:
         }
 
     def _stage(self, coordinates: Coordinates, rows: NDArray[np.int64], space: str) -> int:
-        """Write rows of the coordinates under staged names; return how many nodes are gone."""
+        """Write rows of the coordinates to staged names; return the number of missing nodes."""
         statement = self._held_lease.batch(
             "write/coordinates_stage", same=self._identity.predicate, **self._names.staged._asdict()
         )
@@ -376,7 +376,7 @@ class Run:
         return len(rows) - written
 
     def _stage_leavers(self, space: str) -> None:
-        """Stage the published nodes that have left the projection as nodes without coordinates."""
+        """Stage published nodes that are no longer in the projection as nodes without coordinates."""
         ids = self._nodes_of(space)
         if self._reach.labels and len(ids) < self._version["nodeCount"]:
             self._reach.extend(self._version)
@@ -411,7 +411,7 @@ class Run:
         self._require(LINKS)
         space, nodes = "", self._identity.parameters
         same = self._identity.predicate
-        if "run" in self._coming:  # nodes whose coordinates were staged are known by these
+        if "run" in self._coming:  # nodes with staged coordinates are identified by these
             space, nodes = self._coming["space"], self._identity.ids
             runs = {"staged_run": self._names.staged.run, "run": self._names.run}
             same = Fragment(load_statement("read/same_space", **runs))
@@ -426,14 +426,14 @@ class Run:
         self._coming |= {"linkRun": run, "linkType": self._names.link_type}
 
     def publish(self) -> RunRecord:
-        """Make readers see the run instead of the one before; keep that for a rollback.
+        """Publish the run in place of the previous one, which is kept for a rollback.
 
-        The steps are those of `publish.publication`.
+        The steps are defined in `publish.publication`.
 
         Returns
         -------
         RunRecord
-            As the graph has it.
+            The record stored in the graph.
 
         Raises
         ------
@@ -477,7 +477,7 @@ class Run:
         return RunRecord.from_node(publication.run_properties)
 
     def _settle(self, publication: Publication) -> None:
-        """Take the steps after the first switch; the run's node gets their seconds with the second."""
+        """Execute the steps after the first switch; their times are recorded with the second switch."""
         steps = remaining(is_switched=True)
         index, switch = steps.index(Step.INDEX_PLAIN), steps.index(Step.SWITCH_TO_PLAIN)
         with self._timed("settle"):
@@ -498,7 +498,7 @@ class Run:
         may_miss_all: bool = False,
         **params: str,
     ) -> int:
-        """Send rows in batches that each hold a write lock; return how many the server matched."""
+        """Send rows in batches, each holding a write lock; return the number that the server matched."""
         lease = self._held_lease
         with self._timed(stage), stopping(self._record.run_id):
             return send(
@@ -535,12 +535,12 @@ class Run:
 
 
 def _new_run_id() -> str:
-    """Return an id that no other run has: the time (UTC), then 48 random bits; ids sort by time."""
+    """Return a unique run id: the time (UTC), then 48 random bits; ids sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
 
 
 def software_versions() -> dict[str, str]:
-    """Return the versions of what computes here, as a run records them beside the server's."""
+    """Return the versions of the local software, which a run records with the server's version."""
     versions = {"heat_neo4j": __version__, "python": platform.python_version()}
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
@@ -553,7 +553,7 @@ def _versions(server: ServerInfo) -> dict[str, str]:
 
 
 def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any, ...]]:
-    """Return what tells whether a model other than one has begun a run, or published one."""
+    """Return a predicate on models: whether another model has started or published a run."""
     return {
         (node.get("name"), node.get("version"), node.get("staging"))
         for node in models
@@ -562,7 +562,7 @@ def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any,
 
 
 def _write_locks(total: int, batch_size: int) -> int:
-    """Return how many batches to write at once: one alone is not worth parting."""
+    """Return the number of concurrent batches; a single batch is not split."""
     return WRITE_LOCKS if total > batch_size else 1
 
 
@@ -575,16 +575,16 @@ def write_embedding(
     dry_run: bool = False,
     **options: Unpack[WriteOptions],
 ) -> RunRecord:
-    """Write coordinates, radius and run id onto the nodes of `graph`, and publish them.
+    """Write coordinates, radius and run id to the nodes of `graph`, and publish them.
 
     Parameters
     ----------
     model : HEAT or array of shape (N, d + 1)
-        A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
+        A fitted model, whose parameters, seed and loss are recorded too, or points on the hyperboloid.
     coordinates : {"poincare", "hyperboloid", "klein"}
-        What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
+        Coordinates to store: Poincare ball (required for a vector index), Klein ball, or hyperboloid.
     dry_run : bool
-        Check everything and say what would be written, without writing.
+        Check everything and return the plan, without writing.
     **options
         ``names``, ``parameters``, ``stage_seconds``, ``facts``, ``overwrite``, ``index``, ``batch_size``,
         ``lease``, ``on_progress``: as for `Run`.
@@ -624,7 +624,7 @@ def write_links(
     Parameters
     ----------
     links : PredictedLinks
-        What `predict_links` gave for it.
+        Result of `predict_links` for the graph.
     dry_run, **options
         As for `write_embedding`.
 
@@ -636,7 +636,7 @@ def write_links(
     Raises
     ------
     ValueError
-        If the links are not of this graph or come twice.
+        If the links belong to another graph or contain duplicates.
     WriteRefused
         Also if a distance or probability is not finite.
     """

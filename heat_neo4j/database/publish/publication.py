@@ -90,7 +90,7 @@ version is published again, without a version to roll back to."""
 
 
 def remaining(*, is_switched: bool) -> tuple[Step, ...]:
-    """Return the remaining steps of an interrupted publication: complete it after its switch, else undo it."""
+    """Return the remaining steps of an interrupted publication: complete it if switched, else undo it."""
     return PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :] if is_switched else UNDO
 
 

@@ -553,7 +553,7 @@ def _versions(server: ServerInfo) -> dict[str, str]:
 
 
 def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any, ...]]:
-    """Return a predicate on models: whether another model has started or published a run."""
+    """Return (name, version, staging) of other models; it changes if one starts or publishes a run."""
     return {
         (node.get("name"), node.get("version"), node.get("staging"))
         for node in models

@@ -1,4 +1,4 @@
-"""What a projection would read, and everything that would be wrong with it."""
+"""Check a projection: report what it would read, and all problems."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from heat_neo4j.patterns import observed_patterns
 
 @dataclass(frozen=True, repr=False)
 class ProjectionReport(Result):
-    """What a projection matches and what would be wrong with it."""
+    """The nodes, relationships and attributes that a projection matches, and its problems."""
 
     server: ServerInfo
     projection: Projection
@@ -110,7 +110,7 @@ def check_projection(
 
 
 class _PropertyCheck:
-    """Takes each attribute by itself, so that one that cannot be read does not hide the others."""
+    """Encodes each attribute separately, so that an invalid one does not hide the others."""
 
     def __init__(self, projection: Projection, nodes: NodeTable, name_of_row: Callable[[int], str]) -> None:
         self._rows = np.arange(nodes.size)
@@ -145,7 +145,7 @@ class _PropertyCheck:
                 self._note(attribute, partial(table.add, positions, values))
 
     def finish(self, recipe: Sequence[Mapping[str, Any]] | None) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return what the readable attributes are, and what is wrong with the others and the keys."""
+        """Return a description of the valid attributes, and the problems of the others and of keys."""
         for attribute, table in self._tables.items():
             if attribute not in self._problems:
                 self._note(attribute, table.check_present)
@@ -211,7 +211,7 @@ class _PropertyCheck:
 
 
 def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Iterator[str]:
-    """Yield what to do about a category that probably is something else."""
+    """Yield advice for a category that is probably something else."""
     odd = odd_category(entry, n_nodes)
     if odd is None:
         return
@@ -239,7 +239,7 @@ def _patterns(nodes: NodeTable, relationships: RelationshipTable) -> dict[str, i
 
 
 def _problem(attempt: Callable[[], object]) -> str | None:
-    """Return why `attempt` fails, None if it does not."""
+    """Return the error message of `attempt`, None if it succeeds."""
     try:
         attempt()
     except ProjectionError as error:

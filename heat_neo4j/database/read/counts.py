@@ -1,4 +1,4 @@
-"""How large a projection is, from counts and a sample: what an estimate needs."""
+"""The size of a projection, from counts and a sample, for estimates."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class ProjectionCounts:
 
 
 def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
-    """Return how large the projection is, from counts and a sample of its attributes.
+    """Return the size of the projection, from counts and a sample of its attributes.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
-    """Return how many relationships of each type leave the nodes of `scope`, wherever they lead."""
+    """Return the number of relationships of each type that start at nodes of `scope`, with any target."""
     statement = load_statement("read/relationship_count", **scope.nodes(), **scope.relationships())
     records = connection.read(statement, scope.parameters(), doing="counting relationships")
     return {record["type"]: record["relationships"] for record in records}
@@ -88,9 +88,9 @@ def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[
 
 
 def full_sources(connection: Connection, label: str, kind: str) -> float:
-    """Return the share of a label's nodes that have the one relationship of a type which they may have.
+    """Return the share of a label's nodes with a relationship of a type, if the type allows one each.
 
-    A sample decides whether they may have one only, nearly as the schema rules do; 0 if they may have more.
+    A sample decides whether it does, approximately as the schema rules do; 0 if several are allowed.
     """
     if not is_identifier(label):  # nodes without a label
         return 0.0
@@ -103,7 +103,7 @@ def full_sources(connection: Connection, label: str, kind: str) -> float:
 
 
 def _sampled_together(counts: Mapping[str, int]) -> list[list[str]]:
-    """Return the types in groups of few relationships: planning a statement for each takes too long."""
+    """Group types with few relationships, because planning a statement for each takes too long."""
     groups: list[list[str]] = []
     room = 0
     for kind, count in sorted(counts.items(), key=lambda item: item[1]):

@@ -1,4 +1,4 @@
-"""Element ids of nodes of one database, and their keys, in a few bytes each instead of a hundred."""
+"""Compact storage of element ids and keys of nodes: a few bytes each instead of a hundred."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _AT_ONCE = 10_000
 
 @dataclass(frozen=True, eq=False)
 class StoredKeys:
-    """The keys of N nodes, whole numbers or text: what identifies a node beside its element id."""
+    """The keys of N nodes, integers or strings, which identify a node in addition to its element id."""
 
     names: tuple[str, ...]  # of the properties
     are_texts: tuple[bool, ...]  # whether the values of each property are text
@@ -50,7 +50,7 @@ class StoredKeys:
 
 
 class ElementIds(Sequence[str]):
-    """A sequence of element ids, made on demand; `keys` are those of the same nodes, if they have some.
+    """A sequence of element ids, formatted on demand; `keys` holds the keys of the same nodes, if any.
 
     >>> ids = ElementIds("4:59cf:", np.array([7, 12]))
     >>> ids[1], "4:59cf:7" in ids, list(ids[:1])
@@ -81,7 +81,7 @@ class ElementIds(Sequence[str]):
         return bool(self._places(value).size)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return where an element id is; a ValueError if it is not there."""
+        """Return the position of an element id; raises ValueError if it does not occur."""
         places = self._places(value)
         inside = places[(places >= start) & (places < (len(self) if stop is None else stop))]
         if not inside.size:

@@ -1,9 +1,8 @@
-"""Relationships, as many as there are and in any order, become a symmetric CSR array, bucket by bucket.
+"""Convert any number of relationships, in any order, to a symmetric CSR array, bucket by bucket.
 
-A bucket is of consecutive rows. Each relationship is entered twice, in the bucket of its source's row and in
-that of its target's; then each bucket is sorted by itself, so that what is in memory at once is one bucket.
-These are the two passes of an external sort by distribution (Knuth, The Art of Computer Programming 3,
-section 5.4.7).
+A bucket holds consecutive rows. Each relationship is entered twice, in the buckets of its source and of its
+target. Then each bucket is sorted separately, so only one bucket is in memory at a time. These are the two
+passes of an external distribution sort (Knuth, The Art of Computer Programming 3, section 5.4.7).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,21 +17,21 @@ from heat_neo4j._utils.scratch import Blocks, Scratch
 from heat_neo4j.graph import Relationships, check_weights
 
 ENTRIES = 2**20
-"""The most entries of a bucket, apart from one row more; each takes some 150 bytes of memory."""
+"""Maximum entries of a bucket, plus one row; each takes about 150 bytes of memory."""
 
 Combine = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
-"""``combine(weights, starts)`` gives one weight for each run of parallel relationships."""
+"""``combine(weights, starts)`` returns one weight per group of parallel relationships."""
 _ENDS = np.dtype([("source", np.int32), ("target", np.int32)])
 _REVERSED = -1
 
 
 class WeightOverflowError(ValueError):
-    """Weights add up to infinity."""
+    """Raised if the sum of weights overflows."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """What joins the nodes of a graph, in the form in which `Graph` has it."""
+    """The edges of a graph, in the form of `Graph`."""
 
     adjacency: sparse.csr_array
     relationships: Relationships
@@ -41,7 +40,7 @@ class Joined:
 
 
 def record_type(*, weighted: bool, timed: bool) -> np.dtype[Any]:
-    """Return the type of a relationship's record: ends, the number of its type, perhaps weight and time."""
+    """Return the dtype of a relationship record: ends, type index, and optionally weight and time."""
     fields = [("source", np.int32), ("target", np.int32), ("kind", np.int32)]
     return np.dtype(fields + [("weight", np.float64)] * weighted + [("time", np.float64)] * timed)
 
@@ -55,23 +54,23 @@ def join(
     scratch: Scratch,
     most_entries: int = ENTRIES,
 ) -> Joined:
-    """Return what relationships between rows come to; the same bits whatever their order.
+    """Aggregate relationships between rows; the result is bitwise independent of their order.
 
     Parameters
     ----------
     pieces : iterable of arrays of `record_type`
         Relationships between different rows, their kinds places in `types`. They are taken piece by piece.
     entries : int64 array of shape (N,)
-        How many relationships leave or reach each row, or more.
+        Upper bound of the number of relationships at each row.
     combine : callable
-        What the sorted weights of parallel relationships come to. If they have none, each weighs 1.
+        Aggregation of the sorted weights of parallel relationships; without weights, each counts 1.
     scratch : Scratch
-        Where the result is made, and what it is made from.
+        Storage of the result and of intermediate data.
 
     Raises
     ------
     WeightOverflowError, ValueError
-        If weights add up to infinity, or one is too small or too large to be reckoned with.
+        If the sum of weights overflows, or a weight is too small or too large.
     """
     ends = np.cumsum(entries)
     most = int(ends[-1]) if ends.size else 0
@@ -187,7 +186,7 @@ class _Result:
 
 
 def _sort_within(keys: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-    """Sort the weights of each run of equal keys: a floating-point sum depends on the order of its terms."""
+    """Sort the weights of each group of equal keys, as floating-point sums depend on the order of terms."""
     same = keys[1:] == keys[:-1]
     parallel = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     weights[parallel] = weights[parallel][np.lexsort((weights[parallel], keys[parallel]))]

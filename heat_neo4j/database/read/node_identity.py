@@ -1,4 +1,4 @@
-"""What identifies a node beside its element id: Neo4j gives the ids of deleted nodes to new ones."""
+"""Identity of nodes beyond the element id, because Neo4j reuses the ids of deleted nodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +14,16 @@ from heat_neo4j.database.statements import Fragment, except_names, load_statemen
 from heat_neo4j.graph import Graph
 
 _NEIGHBOURS = 3
-"""How many neighbours identify a node without a key: one relationship that is left to any of them will do."""
+"""Number of neighbours that identify a node without a key; one remaining relationship suffices."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeIdentity:
-    """Tells the nodes of a graph from others that have got their element ids since it was read.
+    """Distinguishes the nodes of a graph from new nodes that have reused their element ids.
 
     A node is the same if it has a label of the projection and the key that was read. A node without a key
-    must have a relationship to one of its first neighbours; one without relationships is known by its label.
+    must have a relationship to one of its first neighbours; a node without relationships is identified by its
+    label.
     """
 
     graph: Graph
@@ -31,7 +32,7 @@ class NodeIdentity:
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
-        """Return the identity of the nodes of a graph; a ValueError if it was not read from a database."""
+        """Return the identity of a graph's nodes; raises ValueError if it was not read from a database."""
         if graph.n_nodes == 0 or len(graph.node_ids) != graph.n_nodes:
             raise ValueError("the graph was not read from a database: it has no node_ids")
         projection = Projection.from_dict(graph.provenance.projection)

@@ -1,4 +1,4 @@
-"""The nodes of a projection: which there are, and in which order they become rows."""
+"""The nodes of a projection, and the order of their rows."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -127,11 +127,11 @@ def _way(limits: Limits, nodes: int, numbers: int) -> tuple[str, int]:
 
 
 def rows_by_key(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> Positions:
-    """Return the indices of nodes in the order of the rows: label by label, each sorted by its key.
+    """Return the indices of nodes in row order: grouped by label, and sorted by key within each.
 
-    `places` and `values` are those of `NodeKeys`; nodes without a key come last, in the order given. A
-    ProjectionError if the values of a key are missing, of several kinds, neither whole numbers nor strings,
-    or not unique.
+    `places` and `values` are those of `NodeKeys`; nodes without a key come last, in the given order. Raises
+    ProjectionError if key values are missing, have several types, are neither integers nor strings, or are
+    not unique.
     """
     rows = []
     for place, label in enumerate(keys.by_label):
@@ -141,7 +141,7 @@ def rows_by_key(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> Pos
 
 
 def key_problems(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> Iterator[str]:
-    """Yield what is wrong with the values of each key, where `rows_by_key` raises the first."""
+    """Yield the problems of the values of each key; `rows_by_key` raises the first."""
     for place, label in enumerate(keys.by_label):
         try:
             _order(keys, label, [values[row] for row in np.flatnonzero(places == place).tolist()])
@@ -169,9 +169,9 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
 
 
 def id_prefix(connection: Connection, scope: Scope) -> str:
-    """Return what all element ids of the database begin with.
+    """Return the common prefix of all element ids of the database.
 
-    A ProjectionError if the database is empty, or its element ids do not end in a number.
+    Raises ProjectionError if the database is empty, or its element ids do not end in a number.
     """
     if scope.any_id is None:
         raise ProjectionError(f"database {connection.server.database!r} has no nodes: load a graph first")

@@ -1,4 +1,4 @@
-"""Published coordinates and predicted links, read back."""
+"""Read published coordinates and predicted links."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, eq=False)
 class StoredCoordinates:
-    """The published coordinates of those of the N rows of a graph that have some, as they are stored."""
+    """The stored coordinates of a graph's N rows, as far as they have any."""
 
     run: str  # id of the run that wrote them
     kind: str  # one of `COORDINATES`
@@ -38,14 +38,14 @@ class StoredCoordinates:
     found: NDArray[np.bool_]  # (N,): which rows have some
 
     def points(self) -> NDArray[np.float64]:
-        """Return points of the hyperboloid, shape (N, d + 1); rows without coordinates are at the origin."""
+        """Return points on the hyperboloid, shape (N, d + 1); rows without coordinates are at the origin."""
         dimension = self.values.shape[1] - (self.kind == "hyperboloid")
         points = lift(np.zeros((len(self.values), dimension)))
         points[self.found] = to_hyperboloid(self.values[self.found], self.kind)
         return points
 
     def kept_in(self, coordinates: Coordinates) -> Coordinates:
-        """Return `coordinates`, of the same kind and rows, with those that are stored put in to the bit."""
+        """Return `coordinates`, of the same kind and rows, with the exact values of stored rows."""
         values, radii = coordinates.values.copy(), coordinates.radii.copy()
         values[self.found], radii[self.found] = self.values[self.found], self.radii[self.found]
         return Coordinates(self.kind, values, radii, ball_factors(values, self.kind))
@@ -69,7 +69,7 @@ def read_stored(
     Raises
     ------
     ProjectionError
-        If the values were changed by others, or are published anew again and again.
+        If values were changed by others, or new versions are published repeatedly.
     """
     if version is not None:
         return _read_run(connection, graph, version) if "run" in version else None
@@ -128,10 +128,10 @@ def read_embedding(connection: Connection, graph: Graph, model: str = "heat") ->
 def _read_whole(
     connection: Connection, model: str, read: Callable[[Version], T], run: str, staged: str
 ) -> T | None:
-    """Return what `read` makes of the published version, None if nothing is published.
+    """Return the result of `read` for the published version; None if nothing is published.
 
-    It may read in several transactions: it is called again if what they saw may be of two versions, or was
-    unstaged in between. `run` and `staged` are the properties of a version that tell so.
+    `read` may use several transactions. It is called again if they may have seen two versions, or if values
+    were unstaged in between, as detected by the version's properties `run` and `staged`.
     """
     for _ in range(_ATTEMPTS):
         version = read_version(connection, model)
@@ -214,7 +214,7 @@ def _read_rows(
 
 
 def _matrix(lists: list[list[float]], name: str, width: int) -> NDArray[np.float64]:
-    """Return lists of floats, values of the property `name`, as rows; refuse those that somebody changed."""
+    """Convert the property `name`, lists of floats, to rows; raises an error if values were changed."""
     try:
         matrix = np.array(lists, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Relationships on their way from lists of the server to records, checked and counted."""
+"""Convert relationships from the server to records, with checks and counts."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,11 +18,10 @@ _EXAMPLE_CHARACTERS = 40
 
 
 class RelationshipTable:
-    """Takes relationships chunk by chunk in any order; ends, once, in arrays that depend on none of it.
+    """Collects relationships in chunks; the resulting arrays do not depend on order or size of the chunks.
 
-    Nodes are named by position here (0 to N - 1, in the order of their element ids); `name_of` gives the name
-    of one in messages, and is called for those only. A relationship takes 12 bytes of `scratch`, 8 more if
-    they have weights, and 8 more if they have times.
+    Nodes are given by position (0 to N - 1, in the order of element ids); `name_of` returns a node's name for
+    messages. A relationship takes 12 bytes of `scratch`, plus 8 for a weight and 8 for a time.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class RelationshipTable:
         self._types: dict[str, int] = {}  # their numbers
         self._entries = np.zeros(n_nodes, dtype=np.int64)  # relationships that leave or reach each node
         self.kept = 0
-        """How many relationships count: between two nodes of the projection, with a weight other than 0."""
+        """Number of relationships that count: between nodes of the projection, with a nonzero weight."""
         self._bad_weights = _Faults(name_of)
         self._bad_times = _Faults(name_of)
         self._time_kinds = Counter({"dates": 0, "numbers": 0})
@@ -97,7 +96,7 @@ class RelationshipTable:
         self.check_times()
 
     def check_weights(self) -> None:
-        """Raise a ProjectionError if weights are not finite numbers of 0 or more, or missing everywhere."""
+        """Raise ProjectionError if weights are not finite numbers of 0 or more, or all missing."""
         name = self._projection.weight
         if self._bad_weights:
             advice = "weights are finite numbers of 0 or more; mend them or use a relationship_filter"
@@ -109,7 +108,7 @@ class RelationshipTable:
             raise ProjectionError(f"weight {name!r} is {_on_none(inside)}: {advice}")
 
     def check_times(self) -> None:
-        """Raise a ProjectionError if times are neither all dates nor all finite numbers, or none is there."""
+        """Raise ProjectionError if times are neither all dates nor all finite numbers, or all missing."""
         name, kinds = self._projection.time, self._time_kinds
         if self._bad_times:
             advice = "times are numbers, dates or datetimes; set them in Neo4j, such as date('2024-03-01')"
@@ -178,7 +177,7 @@ class RelationshipTable:
     def _numbers(
         self, sources: Positions, targets: Positions, keep: NDArray[np.bool_], weights: Sequence[Any]
     ) -> NDArray[np.float64]:
-        """Return the weights as numbers, the default where they are missing; note those that cannot be."""
+        """Convert weights to numbers, with the default for missing ones; record invalid values."""
         if not set(map(type, weights)) <= {int, float}:
             weights = self._replaced(sources, targets, keep, weights)
         numbers = np.array(weights, dtype=np.float64)
@@ -215,7 +214,7 @@ class RelationshipTable:
         seconds: Sequence[float | None],
         others: Sequence[Any],
     ) -> NDArray[np.float64]:
-        """Return the times as numbers, NaN where they are missing; note those that cannot be."""
+        """Convert times to numbers, NaN if missing; record invalid values."""
         times = np.array(seconds, dtype=np.float64)  # None becomes NaN
         dates = ~np.isnan(times)
         given = np.array([value is not None for value in others], dtype=np.bool_)
@@ -239,7 +238,7 @@ def _on_none(count: int) -> str:
 
 
 class _Faults:
-    """Values that cannot be used: how many of each kind, and the first as an example."""
+    """Counts of invalid values by kind, with the first as an example."""
 
     def __init__(self, name_of: Callable[[int], str]) -> None:
         self._name_of = name_of

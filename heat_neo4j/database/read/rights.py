@@ -1,4 +1,4 @@
-"""What the user may do in a database, found out without doing it."""
+"""The user's privileges in a database, determined without writing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ _ACTIONS = {
     "write": {"write", "set_property", "graph_actions"},
     "index": {"index", "create_index", "database_actions"},
 }
-"""By which actions, as the server calls them, each right is granted."""
+"""Server actions that grant each right."""
 _TRANSACTIONS = {"show_transaction", "transaction_management"}
-"""By which actions the right to see the transactions of other users is granted."""
+"""Server actions that grant the right to see other users' transactions."""
 _HERE = ("*", "HOME", "DEFAULT")
-"""What the server calls all databases, and the user's own."""
+"""The server's names for all databases, and for the user's home database."""
 
 
 @dataclass(frozen=True)
 class Rights:
-    """Whether the user may read, write, and make indexes; None where the server does not say.
+    """Whether the user may read, write, and create indexes; None if the server does not reveal it.
 
-    `denied` names those of the rights that are denied in part, for some labels, types or properties.
+    `denied` names the rights that are denied in part, for some labels, types or properties.
     """
 
     read: bool | None
@@ -34,21 +34,21 @@ class Rights:
 
 
 def read_rights(connection: Connection) -> Rights:
-    """Ask what the user has been granted; on Community, which has no roles, everybody may do everything."""
+    """Query the user's privileges; on Community, which has no roles, every user may do everything."""
     if connection.server.edition == "community":
         return Rights(read=True, write=True, index=True)
     try:
         rows = connection.read(load_statement("read/privileges"), doing="reading the user's privileges")
-    except ProjectionError:  # refused: nobody is told
+    except ProjectionError:  # access denied: unknown
         return Rights(None, None, None)
     return privileged(rows, connection.server.database)
 
 
 def privileged(rows: Sequence[Mapping[str, Any]], database: str) -> Rights:
-    """Return what some privileges amount to in a database.
+    """Derive the rights in a database from privileges.
 
     Each row has `access` ("GRANTED" or "DENIED"), `action` and `graph`. A right counts as granted if it is
-    for anything: which labels and properties a run needs, only the run knows.
+    granted for anything, because only a run knows which labels and properties it needs.
     """
     here = [row for row in rows if row["graph"] in (database, *_HERE)]
 
@@ -61,9 +61,9 @@ def privileged(rows: Sequence[Mapping[str, Any]], database: str) -> Rights:
 
 
 def sees_all_transactions(connection: Connection) -> bool:
-    """Return whether the server lists every transaction of the database; False if that is not known.
+    """Return whether the server lists every transaction of the database; False if unknown.
 
-    It lists those of other users only to users with that right, and of other servers none.
+    It lists other users' transactions only with the right, and never those of other cluster members.
     """
     if connection.server.edition == "community":
         return True

@@ -1,4 +1,4 @@
-"""A `Projection` held against one database: names checked, filters compiled, statements filled."""
+"""A `Projection` resolved against one database: names checked, filters compiled, statements filled."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _LOOKED_AT = 1000  # nodes or relationships of each
 
 @dataclass(frozen=True)
 class Scope:
-    """What of a database a projection covers, as text for its statements."""
+    """The part of a database that a projection covers, as text for statements."""
 
     projection: Projection
     problems: tuple[str, ...]  # names that are not there and filters that are not accepted, a line each
@@ -37,19 +37,19 @@ class Scope:
 
     @classmethod
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
-        """Hold `projection` against the database of `connection`."""
+        """Resolve `projection` against the database of `connection`."""
         existing = _existing_names(connection)
         problems = [*_unknown_names(connection, projection, existing), *_bad_filters(connection, projection)]
         return cls(projection, tuple(problems), tuple(sorted(existing["predicted"])), existing["id"])
 
     def require(self) -> Self:
-        """Return this scope if nothing is wrong with it; raise its first problem otherwise."""
+        """Return this scope; raises its first problem, if any."""
         if self.problems:
             raise ProjectionError(self.problems[0])
         return self
 
     def nodes(self) -> dict[str, str | Sequence[str]]:
-        """Return what fills the placeholders of a statement over nodes."""
+        """Return the placeholder values of a statement over nodes."""
         labels = self.projection.labels
         return {
             "labels": except_names(BOOKKEEPING_LABELS) if labels is None else labels,
@@ -57,16 +57,16 @@ class Scope:
         }
 
     def relationships(self) -> dict[str, str | Sequence[str]]:
-        """Return what fills the placeholders of a statement over relationships."""
+        """Return the placeholder values of a statement over relationships."""
         return {
             "types": Fragment(self._types()),
             "relationship_filter": Fragment(self.projection.relationship_filter or "true"),
         }
 
     def bound(self) -> Fragment:
-        """Return the types over which a node's relationships can be counted without visiting them.
+        """Return types for which the server can count a node's relationships without visiting them.
 
-        An exclusion would have to visit them, so all types stand in for it.
+        An exclusion would have to visit them, so it is replaced by all types.
         """
         return Fragment("" if self.projection.relationships is None else self._types())
 
@@ -147,7 +147,7 @@ def _unknown_names(
 
 
 class _Names:
-    """The names of what is not our bookkeeping; property keys as far as a look at some nodes tells them."""
+    """The names in the database except our bookkeeping; property keys are taken from a sample of nodes."""
 
     def __init__(self, connection: Connection, existing: Mapping[str, Any]) -> None:
         self._connection = connection

@@ -14,15 +14,15 @@ from heat_neo4j.database.write.payload import Coordinates, LinkColumns
 from heat_neo4j.errors import HeatError, WriteFailed
 
 Columns = Callable[[int, int], Parameters]
-"""``columns(begin, end)`` gives the parameters of rows begin to end."""
+"""``columns(begin, end)`` returns the parameters of rows [begin, end)."""
 NodeParameters = Callable[[NDArray[np.int64]], Parameters]
-"""``nodes(rows)`` gives the parameters by which a statement finds the nodes of some rows."""
+"""``nodes(rows)`` returns the parameters that identify the nodes of some rows."""
 Rounds = Sequence[Sequence[tuple[int, int]]]
-"""Ranges of rows (begin, end), round by round; those of one round can be written at the same time."""
+"""Ranges of rows (begin, end), by round; the ranges of a round can be written concurrently."""
 
 
 def equal_parts(total: int, parts: int) -> Rounds:
-    """Return one round of `parts` ranges of about the same length, for rows that share no node."""
+    """Return one round of `parts` ranges of about equal length, for rows that share no node."""
     bounds = [total * part // parts for part in range(parts + 1)]
     return [list(pairwise(bounds))]
 
@@ -32,10 +32,10 @@ def conflict_free_rounds(
 ) -> tuple[NDArray[np.int64], Rounds]:
     """Arrange pairs of nodes so that no two ranges of one round share a node.
 
-    Nodes fall into 2 `parts` groups that play each other as in a round-robin tournament: in each of the
-    2 `parts` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
-    group go with its first meeting. Return an order of the pairs, as given within each range, and the rounds
-    of ranges of this order.
+    Nodes are divided into 2 `parts` groups that meet in a round-robin tournament: in each of 2 `parts` - 1
+    rounds every group meets one other, and each meeting is one range. Pairs within a group belong to its
+    first meeting. Returns an order of the pairs, stable within each range, and the rounds of ranges in that
+    order.
     """
     groups = 2 * parts
     meetings = np.zeros((groups, groups), dtype=np.int64)
@@ -69,12 +69,13 @@ def send(
 ) -> int:
     """Write rows by `statement`, `rows` at a time, with as many write locks as a round has ranges.
 
-    The statement takes ``lock``, `held`, the same for all batches, and what `columns` gives, in several
-    threads; it returns ``written``, 0 if the lock is gone, and may be repeated. Then `check` raises
-    `LeaseHeld`, if the lease is another's by now. `BatchSize` makes batches smaller where the server's limits
-    demand it.
+    The parameters of the statement are ``lock``, `held` (the same for all batches) and the result of
+    `columns`; batches run in several threads. The statement returns ``written``, 0 if the lock is gone, and
+    must be idempotent. If the lock is gone, `check` raises `LeaseHeld` if the lease was lost. `BatchSize`
+    reduces the batch size if the server's limits require it.
 
-    Return how many rows the server matched; a WriteFailed if it has none of the nodes, unless `may_miss_all`.
+    Returns the number of rows that the server matched. Raises WriteFailed if it found none of the nodes,
+    unless `may_miss_all`.
     """
 
     def batch(lock: int, begin: int, end: int) -> int:
@@ -92,7 +93,7 @@ def send(
     written = done = 0
     on_progress(stage, 0, total)
     size, threads = BatchSize(rows), max(map(len, rounds), default=1)
-    with ThreadPoolExecutor(threads, "heat-write") as pool:  # at its end, batches under way are waited for
+    with ThreadPoolExecutor(threads, "heat-write") as pool:  # waits for running batches at the end
         for ranges in rounds:
             idle = {lock: rows_left for lock, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
             running: dict[Future[int], tuple[int, int, int, int]] = {}
@@ -120,9 +121,9 @@ def send(
 
 
 def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], nodes: NodeParameters) -> Columns:
-    """Return a function that builds the columns of a batch of some rows: flat, the fastest form to send.
+    """Return a function that builds the columns of a batch of rows: flat lists, the fastest form to send.
 
-    `nodes` returns the parameters that find the nodes of some rows.
+    `nodes` returns the parameters that identify the nodes of some rows.
     """
     width = coordinates.values.shape[1]
 
@@ -144,7 +145,7 @@ def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], nodes:
 def link_columns(links: LinkColumns, order: NDArray[np.int64], nodes: NodeParameters) -> Columns:
     """Return a function that builds the columns of a batch of links in some order, each node once.
 
-    `nodes` returns the parameters that find the nodes of some rows.
+    `nodes` returns the parameters that identify the nodes of some rows.
     """
 
     def columns(begin: int, end: int) -> Parameters:

@@ -1,6 +1,6 @@
-"""Loading a graph from outside into Neo4j: nodes by key, then relationships with weights, and times if any.
+"""Load an external graph into Neo4j: nodes by key, then relationships with weights and optional times.
 
-Loading twice changes nothing: nodes are found again by their key, relationships by their two ends.
+Loading is idempotent: nodes are matched by key, relationships by their two ends.
 """
 
 import re
@@ -26,30 +26,30 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Loadable(Protocol):
-    """What can be loaded: N nodes with keys and properties, M relationships between their rows."""
+    """A graph that can be loaded: N nodes with keys and properties, M relationships between rows."""
 
     @property
     def keys(self) -> Sequence[int] | Sequence[str]:
-        """One value for each node, all different."""
+        """One distinct value per node."""
 
     @property
     def source(self) -> NDArray[np.int64]:
-        """Row of the node where each relationship starts, shape (M,)."""
+        """Source row of each relationship, shape (M,)."""
 
     @property
     def target(self) -> NDArray[np.int64]:
-        """Row of the node where each relationship ends, shape (M,)."""
+        """Target row of each relationship, shape (M,)."""
 
     @property
     def weight(self) -> NDArray[np.float64]:
         """Weight of each relationship, shape (M,)."""
 
     def properties(self, row: int) -> Mapping[str, Any]:
-        """Properties of the node in `row`; None stands for none."""
+        """Properties of the node in `row`; None values are missing."""
 
     @property
     def time(self) -> NDArray[np.float64] | None:
-        """Time of each relationship, shape (M,), NaN where it has none; None where none has one."""
+        """Time of each relationship, shape (M,), NaN if missing; None if all are missing."""
 
     @property
     def times_are_dates(self) -> bool:
@@ -100,7 +100,7 @@ class LoadNames:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What a load did: how many were loaded, new or not, and how many of them were not there before."""
+    """Result of a load: numbers of loaded and of new nodes and relationships."""
 
     nodes: int
     relationships: int
@@ -154,10 +154,10 @@ def load_graph(
 
 
 def make_room(connection: Connection, label: str, *, family: str, origin: str) -> int:
-    """Remove from `label` what earlier loads of a family left; return how many nodes.
+    """Remove nodes of `label` from earlier loads of a family; return their number.
 
-    Their property ``origin`` begins with `family`; nodes that have the `origin` of the load to come stay. If
-    there are other nodes of that label, it is a `WriteRefused`, and nothing was removed.
+    Their property ``origin`` starts with `family`; nodes with the `origin` of the next load are kept. Raises
+    `WriteRefused`, without removing anything, if there are other nodes of that label.
     """
     foreign = connection.read(load_statement("load/foreign_nodes", label=label), {"family": family})
     if foreign[0]["nodes"]:
@@ -182,8 +182,8 @@ class _Side:
     """The nodes of one label."""
 
     label: str
-    rows: Sequence[int]  # of the graph
-    names: Mapping[str, str]  # the label and the key, as statements take them
+    rows: Sequence[int]  # rows of the graph
+    names: Mapping[str, str]  # label and key, as placeholders of statements
     constraint: str
 
 
@@ -212,7 +212,7 @@ class _Load:
         self.made: list[_Side] = []  # those of which the constraint is new
 
     def ensure_constraints(self) -> None:
-        """Make the uniqueness constraints that are not there."""
+        """Create missing uniqueness constraints."""
         for side in self.sides:
             if self.connection.read(load_statement("load/constraint_exists"), side.names)[0]["exists"]:
                 continue
@@ -224,12 +224,12 @@ class _Load:
             self.made.append(side)
 
     def drop_constraints(self) -> None:
-        """Drop the constraints that were made."""
+        """Drop the constraints that were created."""
         for side in self.made:
             self._run(load_statement("load/drop_constraint", constraint=side.constraint))
 
     def refuse_other_types(self) -> None:
-        """Raise if a label has keys of another type than those to be loaded: they would never meet."""
+        """Raise an error if existing keys of a label have another type, as they would never match."""
         keys = self.graph.keys
         if not len(keys):
             return
@@ -252,7 +252,7 @@ class _Load:
             )
 
     def refuse_conflicts(self) -> None:
-        """Raise if a value would be overwritten; a label without nodes holds none."""
+        """Raise an error if a value would be overwritten; a label without nodes has none."""
         counts = [load_statement("load/count", label=side.label) for side in self.sides]
         if not any(self.connection.read(count)[0]["nodes"] for count in counts):
             return
@@ -284,7 +284,7 @@ class _Load:
         _write(self.connection, statement, {}, divisible=False)
 
     def _write(self, statement: str, rows: Sequence[Any]) -> Iterator[SummaryCounters]:
-        """Write rows, in as many transactions as the limits of the server demand."""
+        """Write rows, in as many transactions as the server's limits require."""
 
         def write(part: Sequence[Any]) -> SummaryCounters:
             return _write(self.connection, statement, {"rows": part})
@@ -303,7 +303,7 @@ class _Load:
     def _reported(
         self, stage: str, batches: Iterator[tuple[_Side, list[Any]]], total: int
     ) -> Iterator[tuple[_Side, list[Any]]]:
-        """Yield each batch, and report the progress once it has been dealt with."""
+        """Yield each batch, and report progress after it was processed."""
         done = 0
         self.on_progress(stage, done, total)
         for side, batch in batches:
@@ -341,7 +341,7 @@ class _Load:
             yield self.sides[0], rows
 
     def _times(self, part: slice) -> Iterator[datetime | float | None]:
-        """Yield the times of some relationships as the database stores them; nothing if there are none."""
+        """Yield the times of some relationships in the database's format; nothing if there are none."""
         graph = self.graph
         if graph.time is None:
             return
@@ -355,8 +355,8 @@ class _Load:
 def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:
     """Return the rows of the nodes of each label.
 
-    With two labels, a row at which relationships only end is of the second. One at which they also begin is
-    of both, and must have no properties, as these could be of either.
+    With two labels, rows that are only targets have the second label. Rows that are sources and targets have
+    both, and must have no properties, because these would be ambiguous.
     """
     n = len(graph.keys)
     if len(names.labels) == 1:

@@ -1,9 +1,9 @@
 """Exact sweeps over all pairs of points on the hyperboloid, with rows distributed over threads.
 
-Pairs are compared by z = cosh d - 1 in its chordal form ``(|s - q|^2 - (t - t')^2) / 2``, where the
-difference of the time coordinates comes from ``(s - q) . (s + q) / (t + t')``: no large numbers cancel near
-a point, and z(u, v) has the same bits as z(v, u). Sums are made in the order of the coordinates. A row's
-result depends on nothing but the row, so bits do not depend on the number of threads.
+Pairs are compared by z = cosh d - 1 in its chordal form ``(|s - q|^2 - (t - t')^2) / 2``. The difference of
+the time coordinates is ``(s - q) . (s + q) / (t + t')``, which avoids cancellation near a point and makes
+z(u, v) bitwise equal to z(v, u). Sums follow the order of coordinates. Rows are independent, so results do
+not depend on the number of threads.
 """
 
 import numpy as np
@@ -22,11 +22,11 @@ Roles = NDArray[np.uint8]
 IS_SOURCE = np.uint8(1)
 IS_TARGET = np.uint8(2)
 NO_PARTNER = -1
-BLOCK = 64  # points that lie together, see `heat_neo4j.geometry.search`
-GROUP = 64  # blocks that lie together
-PROJECTED = 16  # coordinates of the projection by which far points are told from near ones
-_SLACK = 1.0 + 1e-6  # what rounding does to z, as a share of it
-_BLUR = 1e-14  # and, as |x - y|^2, where large times cancel
+BLOCK = 64  # nearby points per block, see `heat_neo4j.geometry.search`
+GROUP = 64  # blocks per group
+PROJECTED = 16  # dimensions of the projection used to prune far points
+_SLACK = 1.0 + 1e-6  # relative rounding error of z
+_BLUR = 1e-14  # absolute rounding error of |x - y|^2 when large times cancel
 
 
 @njit(cache=True, nogil=True)
@@ -126,7 +126,7 @@ def _may_link(indptr: Nodes, indices: Columns, roles: Roles, u: int, v: int) -> 
 
 @njit(cache=True)
 def _excess_between(points: Array, time: Array, u: int, v: int) -> float:
-    """Return what `excess_of_rows` does, to the bit, of one pair of points."""
+    """Return the same bits as `excess_of_rows`, for one pair of points."""
     z, along = 0.0, 0.0
     for i in range(points.shape[1]):
         s, q = points[u, i], points[v, i]

@@ -169,7 +169,7 @@ def fit_local(
     began = perf_counter()
     parts: list[Trained] = []
     with WorkerThreads(threads) as team:
-        # Few steps are drawn: a table of all similarities would cost more than it saves.
+        # Few steps are drawn, so a table of all similarities would cost more than it saves.
         chosen = teleports(graph, model.alpha)
         similarity = make_similarity(chosen.graph, table_limit=0, team=team)
         length = schedule.window_size + 1

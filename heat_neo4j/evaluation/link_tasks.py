@@ -74,8 +74,8 @@ def evaluate_links(
     gensim : bool
         Add gensim's Poincaré embedding, which takes longer than all others together.
     score : {"link", "distance"}
-        Rank by the link score, too (one more training a seed), or by the distance alone. If it cannot be
-        fitted, its row says why.
+        Rank by the link score too (one more training per seed), or by the distance alone. If no score can
+        be fitted, its row gives the reason.
     limits : Limits
         Limits above which sources are sampled.
     on_progress : callable
@@ -88,7 +88,7 @@ def evaluate_links(
     Raises
     ------
     EvaluationError
-        If a pattern is not in the graph, or no link of any can be held out.
+        If a pattern is not in the graph, or no link of any pattern can be held out.
     NothingToLearnError, ValueError
         If `HEAT.fit` raises it, or a scorer returns a score that is not finite.
     """

@@ -225,7 +225,7 @@ def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress)
 
 
 class OwnRows:
-    """Trains what our rows need of one training graph, once for all of them."""
+    """Trains the models that our rows share, once per training graph."""
 
     def __init__(self, model: HEAT, on_progress: Progress) -> None:
         self._model, self._on_progress = model, on_progress

@@ -42,8 +42,8 @@ class Checkpoint:
     def restore(self, model: HEAT, graph: Graph) -> dict[str, Any] | None:
         """Fit `model` from the file if it is of the same graph and parameters; return the `extra` of `save`.
 
-        None if there is nothing of use; a ConfigError if the file is of the same graph and parameters, and
-        has been changed since.
+        Returns None if the file is missing or does not match. Raises ConfigError if it matches but is
+        damaged.
         """
         if self._path is None:
             return None
@@ -101,7 +101,7 @@ class Checkpoint:
 
 
 def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Make `model` what a file holds and return the extra data, or raise some error."""
+    """Set `model` from the content of a file and return the extra data; raises an error if it is invalid."""
     facts = json.loads(str(content["facts"]))
     embedding, losses, extra = content["embedding"], content["losses"], facts["extra"]
     if embedding.shape != (graph.n_nodes, model.n_components + 1) or embedding.dtype != np.float64:
@@ -117,7 +117,7 @@ def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any]) -> dict[str
 
 
 def _fingerprint(model: HEAT, graph: Graph) -> str:
-    """Return a hash of all that decides an embedding."""
+    """Return a hash of all inputs of an embedding."""
     parameters = model.get_params()
     digest = blake2b(digest_size=16)
     decisive = {name: parameters[name] for name in sorted(parameters) if name not in RUNTIME_PARAMETERS}

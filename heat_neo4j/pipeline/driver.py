@@ -127,9 +127,9 @@ class LinkExample(NamedTuple):
 class RunReport(Result):
     """The result of a run, or of a dry run."""
 
-    run: RunRecord  # as the graph has it; with status "dry run" if nothing was written
-    score: LinkScore | None = None  # what ranked the links and gave their probabilities
-    notes: tuple[str, ...] = ()  # what went otherwise than asked, one line each
+    run: RunRecord  # as stored in the graph; with status "dry run" if nothing was written
+    score: LinkScore | None = None  # the score that ranked the links
+    notes: tuple[str, ...] = ()  # deviations from the request, one line each
     examples: Mapping[str, Sequence[LinkExample]] = field(default_factory=dict)  # the likeliest, by pattern
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ class Work:
     checkpoint: Checkpoint
     model: HEAT  # fitted, once it is trained
     notes: tuple[str, ...]  # for the user, one line each
-    earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
-    points: NDArray[np.float64] | None = None  # the published coordinates, where links come from these
+    earlier: Mapping[str, Any] = field(default_factory=dict)  # checkpoint data; may hold a link model
+    points: NDArray[np.float64] | None = None  # the published coordinates, if links are predicted from them
     link_model: LinkModel = NO_LINK_MODEL
     quality: gate.Quality | None = None
     drift: Drift | None = None
@@ -215,7 +215,7 @@ def run_job(
 
 
 def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLinks | None) -> RunReport:
-    """Publish the fitted model of a job, and links, as the job itself would; it has been done elsewhere."""
+    """Publish the fitted model of a job, and links, that were computed elsewhere."""
     state = GraphState(graph, job.settings(), job.model.alpha)
     plan = make_plan(job, EMBED, state)
     session.clock.laps(getattr(job.model, "training_", {}).get("seconds", {}))  # none of given points

@@ -68,7 +68,7 @@ def check_scheduler(model: HEAT) -> None:
 def fit_full(
     job: Job, graph: Graph, checkpoint: Checkpoint, clock: Clock, on_progress: Progress
 ) -> dict[str, Any]:
-    """Fit the job's model in full, or take it from the checkpoint; return what else that holds."""
+    """Fit the job's model in full, or restore it from the checkpoint; return the checkpoint's extra data."""
     model = job.model
     saved = checkpoint.restore(model, graph)
     if saved is None:

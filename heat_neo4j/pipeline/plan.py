@@ -92,9 +92,9 @@ class GraphState:
     """The current graph and the published version."""
 
     graph: Graph
-    settings: Mapping[str, Any]  # of the job
+    settings: Mapping[str, Any]  # settings of the job
     alpha: float | Literal["auto"] = 0.0  # share of a walk's steps that follow attributes
-    run: RunRecord | None = None  # the published run, where the job goes by it
+    run: RunRecord | None = None  # the published run, if the job depends on it
     stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
     rejected: RunRecord | None = None  # the latest run, if the gate rejected it
     links: Mapping[str, Any] | None = None  # options of the published links

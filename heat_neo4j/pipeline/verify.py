@@ -250,7 +250,7 @@ def _earlier(books: Bookkeeping, run: RunRecord) -> RunRecord | None:
 
 
 def _alpha(run: RunRecord) -> float | Literal["auto"]:
-    """Return the share of a walk's steps that follows attributes, by which a local run weighed changes."""
+    """Return the alpha by which a local run weighted changes."""
     if run.decision != LOCAL:
         return 0.0  # unused
     try:

@@ -80,7 +80,7 @@ class _Round(NamedTuple):
 class BucketTasks:
     """The tasks of a training by buckets, and their shared inputs.
 
-    A round consists of one `distribute`; then a `draw` per block of walks and a `place` per part, in any
+    A round consists of one `share_out`; then a `draw` per block of walks and a `place` per part, in any
     order; then a `train` per bucket, after the earlier turns of its parts.
     """
 

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 RUNTIME_PARAMETERS = ("n_threads", "scratch", "scheduler")
-"""Parameters that change no bit: where and how to compute."""
+"""Parameters that say where and how to compute; they change no bit of the result."""
 
 _MOST_THREADS = 1024
 
 
 class NothingToLearnError(ValueError):
-    """The graph offers no pair to learn from."""
+    """The graph has no pairs to train on."""
 
 
 class Estimator(Protocol):
-    """What training reads of `heat_neo4j.HEAT`, which documents the parameters and attributes."""
+    """The part of `heat_neo4j.HEAT` that training reads; parameters are documented there."""
 
     n_components: int
     alpha: float | Literal["auto"]
@@ -88,7 +88,7 @@ class Estimator(Protocol):
 
 
 class Fitted(NamedTuple):
-    """What `HEAT.fit` takes over."""
+    """Results that `HEAT.fit` stores as attributes."""
 
     embedding: Array
     losses: Array
@@ -120,7 +120,7 @@ def fit_points(model: Estimator, graph: Graph, start: Array | None, on_progress:
 
 
 def checked_schedule(model: Estimator) -> tuple[Schedule, int]:
-    """Return what is to be trained, and the number of threads; the errors are those of `HEAT.fit`."""
+    """Validate the parameters; return the schedule and the number of threads. Raises as `HEAT.fit` does."""
     check_integer("n_components", model.n_components, minimum=1, maximum=MOST_COMPONENTS)
     if isinstance(model.alpha, str) and model.alpha != AUTO:
         raise ValueError(f'alpha must be a number in [0, 1] or "auto", got {model.alpha!r}')
@@ -154,14 +154,14 @@ def checked_schedule(model: Estimator) -> tuple[Schedule, int]:
 
 
 def _n_parts(model: Estimator, graph: Graph, schedule: Schedule) -> int:
-    """Return in how many parts the nodes are trained."""
+    """Return the number of parts that the nodes are split into for training."""
     return parts_of(graph.n_nodes, model.n_components, schedule.n_walks, schedule.n_parts)
 
 
 def _folder(
     model: Estimator, graph: Graph, schedule: Schedule, start: Array | None
 ) -> AbstractContextManager[TrainingFolder | None]:
-    """Return the folder of this training, if it is to have one."""
+    """Return the folder of this training: none without `scratch` or with a single part."""
     parts = _n_parts(model, graph, schedule)
     if model.scratch is None or parts == 1:
         return nullcontext()
@@ -176,7 +176,7 @@ def _folder(
 
 
 class _Clock:
-    """Seconds of each stage."""
+    """Time each stage, in seconds."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -188,13 +188,13 @@ class _Clock:
         self._since = now
 
     def left(self, limit: float | None) -> float | None:
-        """Return how many seconds of a limit are left, at least 0."""
+        """Return the seconds left of `limit`, at least 0; None if there is no limit."""
         return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
 
 
 @dataclass
 class _Training:
-    """One training: in memory, or in a folder, from which it goes on if it was interrupted."""
+    """One training run: in memory, or in a folder from which an interrupted run resumes."""
 
     model: Estimator
     graph: Graph
@@ -207,7 +207,7 @@ class _Training:
     clock: _Clock = field(default_factory=_Clock)
 
     def run(self) -> tuple[Trained, dict[str, Any]]:
-        """Walk, collect pairs and train; return what is trained, and facts about it."""
+        """Draw walks, collect pairs and train; return the result and facts about the run."""
         model, clock, team = self.model, self.clock, self.team
         if make_ready(self.on_progress, by_buckets=_n_parts(model, self.graph, self.schedule) > 1):
             clock.stop("compile")
@@ -253,7 +253,7 @@ class _Training:
         return trained, facts | pairs.facts()
 
     def _over_files(self, folder: TrainingFolder) -> tuple[Trained, dict[str, Any]]:
-        """Train in a folder, by the workers of a cluster if there is one; go on from what is there."""
+        """Train in a folder, on a cluster if there is one; resume from the files in the folder."""
         store, clock = folder.store, self.clock
         self.seed = folder.seed(self.seed)
         resumed = store.has("tasks")
@@ -271,7 +271,7 @@ class _Training:
                 make_tasks(
                     store, first, walks, pairs.negatives, pairs.occurrences, self.schedule, keys
                 ).save()
-                del walks, pairs, first  # they are files now
+                del walks, pairs, first  # stored in files from here on
             trained = train_tasks(
                 BucketTasks.open(store),
                 BucketThreads(self.team) if cluster is None else cluster,

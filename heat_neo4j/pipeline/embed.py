@@ -247,7 +247,7 @@ def predict(
 
 @dataclass(frozen=True, repr=False)
 class RefreshReport(Result):
-    """What a refresh did."""
+    """Report of a refresh."""
 
     outcome: str  # "published", "nothing" or "rejected"; "dry run" if only the plan was asked for
     plan: Plan  # what it did, or would do, and why
@@ -265,7 +265,7 @@ class RefreshReport(Result):
 
     @property
     def reason(self) -> str:
-        """The reason for that mode, in one line."""
+        """The reason for the mode, in one line."""
         return self.plan.reason
 
     def to_dict(self) -> dict[str, Any]:

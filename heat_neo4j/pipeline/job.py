@@ -1,4 +1,4 @@
-"""`Job`: what a user asks of the pipeline, and what a refresh takes over from the published run."""
+"""`Job`: the settings of a pipeline run, and those that a refresh takes over from the published run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class LinkOptions:
 
     @property
     def has_probability(self) -> bool:
-        """Whether each link gets a probability."""
+        """Whether links get probabilities."""
         return self.score == "link"
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,12 +103,12 @@ class LinkOptions:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the options that `to_dict` described; what else a run records beside them is left out."""
+        """Return options from the output of `to_dict`; other keys are ignored."""
         names = {part.name for part in fields(cls)}
         return cls(**{name: value for name, value in data.items() if name in names})
 
     def needs_training(self, parameters: Mapping[str, Any]) -> bool:
-        """Return whether probabilities take a training, as the run's `parameters` hold no score."""
+        """Return whether probabilities need a training run: `parameters` holds no link score yet."""
         return self.has_probability and "link_score" not in parameters
 
 
@@ -187,7 +187,7 @@ class Job:
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Return the first setting that differs, in words; None if none does."""
+    """Describe the first setting that differs; return None if all are equal."""
     for part, new in now.items():
         old = before.get(part)
         if old == new:
@@ -268,7 +268,7 @@ def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) 
 
 
 def _recorded_parameters(run: RunRecord) -> dict[str, Any]:
-    """Return the parameters that a run was asked to train with.
+    """Return the training parameters that the user set for a run.
 
     Those that belong to a machine are left out: a scheduler or a folder that the database names is not used.
     """
@@ -308,7 +308,7 @@ def _damage(run: RunRecord, part: str) -> Iterator[None]:
 
 
 def _names(follows: Collection[str], section: str) -> set[str]:
-    """Return the names of the settings of one section."""
+    """Return the names of the settings in a section."""
     return {name.removeprefix(f"{section}.") for name in follows if name.startswith(f"{section}.")}
 
 

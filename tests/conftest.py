@@ -20,7 +20,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
@@ -186,24 +186,6 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     for name in [name for name in os.environ if name.startswith("NEO4J_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HEAT_HOME", str(tmp_path_factory.getbasetemp() / "no-servers-here"))
-
-
-@pytest.fixture(autouse=True)
-def _no_vector_index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only where a test is marked ``vector_index`` does a publication within its process make one.
-
-    Each change of the schema lets Neo4j plan every statement anew, ten times the rest of a publication.
-    """
-    from heat_neo4j.database.publish.writer import Run
-
-    if request.node.get_closest_marker("vector_index") or "server" not in request.fixturenames:
-        return
-    make = Run.__init__
-
-    def without_index(run: Run, *arguments: Any, **options: Any) -> None:
-        make(run, *arguments, **{**options, "index": False})
-
-    monkeypatch.setattr(Run, "__init__", without_index)
 
 
 @pytest.fixture(scope="session")

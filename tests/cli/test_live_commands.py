@@ -50,7 +50,6 @@ def documents(result):
     return json.loads(result.stdout)
 
 
-@pytest.mark.vector_index
 def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     result = invoke(*EMBED)
     shown = dict(re.findall(r"^(\w+) +(.*)$", result.stdout, re.MULTILINE))
@@ -236,7 +235,6 @@ def test_an_estimate_counts_the_version_that_is_replaced(invoke, cypher):
     assert next_one["seconds"]["index"] > first["seconds"]["index"]
 
 
-@pytest.mark.vector_index
 def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
     shown = invoke("cypher", "show", "links_of", "--model", "cli", code=4)
     assert "model 'cli' has no published coordinates in this database" in shown.stderr
@@ -255,7 +253,6 @@ def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
 
 
 @pytest.mark.slow
-@pytest.mark.vector_index
 def test_a_rollback_says_how_far_it_is(invoke, cypher):
     invoke(*EMBED)
     invoke(*EMBED)

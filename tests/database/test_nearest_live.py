@@ -16,7 +16,7 @@ from heat_neo4j.graph import Graph, Provenance
 from tests.support.live_graph import open_cypher
 from tests.support.slow import slow
 
-pytestmark = [pytest.mark.live, pytest.mark.vector_index]
+pytestmark = pytest.mark.live
 
 N = 400
 BORDER = 12.0

@@ -20,7 +20,7 @@ from tests.support.live_graph import (
 )
 from tests.support.slow import slow
 
-pytestmark = [pytest.mark.live, pytest.mark.vector_index]
+pytestmark = pytest.mark.live
 
 LABEL, N = "PublicationRing", 12
 NAMES = WriteNames(model="publication")

@@ -185,7 +185,6 @@ def test_hostile_names_are_only_names(store, cypher, graph):
     assert snapshot(cypher) == before
 
 
-@pytest.mark.vector_index
 def test_progress_runs_to_its_end(store, graph):
     calls = []
     for stages in (

@@ -480,7 +480,6 @@ def marked(pages):
 
 
 @pytest.mark.live
-@pytest.mark.vector_index
 @pytest.mark.slow
 @pytest.mark.parametrize("page", READING)
 def test_a_page_that_only_reads(page, files, papers, cypher, store, server):
@@ -494,7 +493,6 @@ def test_a_page_that_only_reads(page, files, papers, cypher, store, server):
 
 
 @pytest.mark.live
-@pytest.mark.vector_index
 @pytest.mark.parametrize("page", marked(CHANGING))
 def test_a_page_that_changes_what_is_published(page, files, papers, cypher, store, server):
     reader, live = PageReader(files, server, [page]), Live(cypher, store, server)
@@ -505,7 +503,6 @@ def test_a_page_that_changes_what_is_published(page, files, papers, cypher, stor
 
 
 @pytest.mark.live
-@pytest.mark.vector_index
 @pytest.mark.one_release
 @pytest.mark.slow
 @pytest.mark.parametrize("page", MEASURING)
@@ -529,7 +526,6 @@ def test_every_line_of_a_shell_block_belongs_to_a_command_that_is_run(page):
 
 
 @pytest.mark.live
-@pytest.mark.vector_index
 @pytest.mark.slow
 def test_the_data_model_lists_everything_that_is_written(files, papers, cypher, server):
     papers.prepare(PageReader(files, server, []), "embedded")
@@ -560,7 +556,6 @@ def test_the_data_model_lists_everything_that_is_written(files, papers, cypher, 
 
 
 @pytest.mark.live
-@pytest.mark.vector_index
 def test_files_and_database_give_the_same_bits(files, papers, server):
     reader = PageReader(files, server, ())
     papers.prepare(reader, "loaded")

@@ -82,7 +82,6 @@ def follow(title, reader, cypher):
 
 
 @pytest.mark.live
-@pytest.mark.vector_index
 def test_the_tour_from_beginning_to_end(server, cypher, tmp_path):
     reader = PageReader(tmp_path, server, ())
     empty = snapshot(cypher)

@@ -12,7 +12,7 @@ from tests.support.live_graph import make_ring, open_cypher, ring_graph
 from tests.support.query_toy import NEW, N, ask, same
 from tests.support.slow import slow
 
-pytestmark = [pytest.mark.live, pytest.mark.vector_index]
+pytestmark = pytest.mark.live
 
 CERTIFIED = ("nearest", "nearest_where", "nearest_to_point")
 CROWD = 1500

@@ -53,7 +53,6 @@ class Parrot(LLMInterface):
 
 
 @live
-@pytest.mark.vector_index
 def test_both_give_the_nearest_nodes_and_their_links(toy, graphrag, langchain):
     by_graphrag, by_langchain = graphrag(max_links=9), langchain(max_links=9, k=4)
     for key in ("p9", *HOSTILE):
@@ -186,7 +185,6 @@ def test_a_chain_of_langchain_takes_the_documents(toy, langchain):
 
 @live
 @pytest.mark.slow
-@pytest.mark.vector_index
 def test_recall_of_a_hundred_questions_is_whole(server, store):
     with published_toy(server, 600) as toy:
         found = HeatDocumentRetriever(database=store, model=toy.model, k=10, max_links=1)

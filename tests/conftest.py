@@ -227,9 +227,9 @@ def connection_settings(server: LiveServer) -> tuple[str, str, str]:
 @pytest.fixture
 def store(server: LiveServer) -> Iterator[Neo4jStore]:
     """A store that is connected to the server."""
-    from heat_neo4j.database.store import Neo4jStore
+    from tests.support.live_graph import open_store
 
-    with Neo4jStore.open(server.uri, auth=(server.user, server.password), database=server.database) as opened:
+    with open_store(server) as opened:
         yield opened
 
 

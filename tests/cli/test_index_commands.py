@@ -1,6 +1,5 @@
 """heat index, heat neighbours and heat cypher on a live server."""
 
-import json
 import os
 import re
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from tests.support.commands import invoker
+from tests.support.commands import invoker, json_of
 from tests.support.live_graph import apart_from_versions, open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -62,12 +61,6 @@ def invoke(server, cypher):
     return invoker(server)
 
 
-def document(result):
-    """Return the one JSON document on stdout; stderr must be silent."""
-    assert result.stderr == ""
-    return json.loads(result.stdout)
-
-
 def error_of(result):
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
@@ -83,7 +76,7 @@ def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     header, line = shown.stdout.splitlines()
     assert header.split() == ["INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT"]
     assert line.split() == [INDEX, "CliNear", "cliNearEmbedding", "2", "online", "100", "%"]
-    status = document(invoke("index", "status", *MODEL, "--json"))
+    status = json_of(invoke("index", "status", *MODEL, "--json"))
     assert (status["model"], status["dimension"], status["problems"]) == ("cli near", 2, [])
     assert [(each["name"], each["state"]) for each in status["indexes"]] == [(INDEX, "ONLINE")]
     before = snapshot(cypher)
@@ -96,9 +89,9 @@ def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     assert dropped.stderr == ""
     nothing = "model 'cli near' has no vector index"
     assert invoke("index", "drop", *MODEL).stdout == f"{nothing}\n"
-    assert document(invoke("index", "drop", *MODEL, "--json")) == {"model": "cli near", "dropped": []}
+    assert json_of(invoke("index", "drop", *MODEL, "--json")) == {"model": "cli near", "dropped": []}
     assert invoke("index", "status", *MODEL).stdout == f"{nothing}: `heat index create` makes one\n"
-    assert document(invoke("index", "status", *MODEL, "--json"))["indexes"] == []
+    assert json_of(invoke("index", "status", *MODEL, "--json"))["indexes"] == []
     assert "every node was looked at" in invoke("neighbours", "c3", *MODEL).stderr
 
     before = apart_from_versions(before)
@@ -106,8 +99,8 @@ def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     assert made.stdout == shown.stdout
     assert [line.split(":")[0] for line in made.stderr.splitlines()] == ["build index"]
     assert apart_from_versions(snapshot(cypher)) == before
-    assert document(invoke("index", "drop", *MODEL, "--json"))["dropped"] == [INDEX]
-    assert document(invoke("index", "create", *MODEL, "--json"))["problems"] == []
+    assert json_of(invoke("index", "drop", *MODEL, "--json"))["dropped"] == [INDEX]
+    assert json_of(invoke("index", "create", *MODEL, "--json"))["problems"] == []
     assert apart_from_versions(snapshot(cypher)) == before
 
 
@@ -150,7 +143,7 @@ def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkey
 
 @pytest.mark.slow
 def test_embedding_without_index(invoke):
-    run = document(invoke(*EMBED, "--model", "cli bare", "--no-index", "--json"))
+    run = json_of(invoke(*EMBED, "--model", "cli bare", "--no-index", "--json"))
     assert (run["status"], run["indexes"]) == ("complete", [])
     assert "has no vector index" in invoke("index", "status", "--model", "cli bare").stdout
     invoke("clear", "--model", "cli bare", "--yes")
@@ -199,7 +192,7 @@ def test_neighbours_are_named_by_their_keys(invoke, cypher):
     header, *lines = invoke("neighbours", "c3", *MODEL, "--k", "2").stdout.splitlines()
     assert header.split() == ["CODE", "DISTANCE", "RADIUS", "LABELS"]
     assert all(re.fullmatch(r"c\d+ .* CliNear", line) for line in lines)
-    near = document(invoke("neighbours", "c3", *MODEL, "--k", "1", "--json"))["nodes"][0]
+    near = json_of(invoke("neighbours", "c3", *MODEL, "--k", "1", "--json"))["nodes"][0]
     cypher("MATCH (n) WHERE elementId(n) = $id SET n.was = n.code REMOVE n.code", id=near["element_id"])
     try:
         shown = invoke("neighbours", "c3", *MODEL, "--k", "1").stdout
@@ -209,14 +202,14 @@ def test_neighbours_are_named_by_their_keys(invoke, cypher):
 
 
 def test_neighbours_as_json(invoke, cypher):
-    found = document(
+    found = json_of(
         invoke("neighbours", "3", "--property", "number", "--label", "CliNear", *MODEL, "--k", "2", "--json")
     )
     assert (found["model"], found["certified"]) == ("cli near", True)
     ids = cypher("MATCH (n:CliNear {number: 3}) RETURN elementId(n) AS id")
     assert found["element_id"] == ids[0]["id"]
     assert [list(each["properties"]) for each in found["nodes"]] == [["number"]] * 2
-    again = document(
+    again = json_of(
         invoke("neighbours", found["element_id"], *MODEL, "--k", "2", "--show", "day", "--exact", "--json")
     )
     assert again["fetch"] is None
@@ -257,7 +250,7 @@ def test_neighbours_that_cannot_be_had(invoke, arguments, code, message):
 
 
 def test_without_a_probability_the_nearest_are_recommended(invoke):
-    near = document(invoke("neighbours", "c3", *MODEL, "--k", "39", "--json"))["nodes"]
+    near = json_of(invoke("neighbours", "c3", *MODEL, "--k", "39", "--json"))["nodes"]
     joined = {f"c{(3 + step) % 40}" for step in (1, 3, -1, -3)}
     free = [each["name"] for each in near if each["name"] not in joined]
     for to, arrow in (((), "c3 -CLI_NEXT-> ?"), (("--to",), "? -CLI_NEXT-> c3")):
@@ -273,7 +266,7 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
     assert re.search(r"^Link +c3 -CLI_NEXT-> c4\nJoined +c3 -CLI_NEXT-> c4\nWhere +distance", shown)
     assert re.search(r"^Paths +c3 <?-CLI_NEXT->? c\d+ <?-", shown, re.MULTILINE)
     assert "the nodes are linked already" in shown
-    shown = document(invoke("explain", "c3", "c5", *MODEL, "--json"))
+    shown = json_of(invoke("explain", "c3", "c5", *MODEL, "--json"))
     assert shown["joined"] == []
     ways = [(way["nodes"], way["steps"]) for way in shown["shared_neighbours"]["first"]]
     assert (["c4"], [["-CLI_NEXT->"], ["-CLI_NEXT->"]]) in ways
@@ -312,7 +305,7 @@ def test_queries_are_listed_and_shown(invoke):
     lines = invoke("cypher", "list").stdout.splitlines()
     assert lines[0].split() == ["QUERY", "ANSWERS"]
     assert [line.split()[0] for line in lines[1:]] == names
-    listed = document(invoke("cypher", "list", "--json"))
+    listed = json_of(invoke("cypher", "list", "--json"))
     assert [each["name"] for each in listed] == names
     assert all(each["title"] for each in listed)
     for name in names:
@@ -341,21 +334,21 @@ def test_a_query_is_run_with_values_of_any_type(invoke):
     assert lines[0].split() == ["NODE", "DISTANCE", "RADIUS", "CERTIFIED"]
     assert len(lines) == 6
     assert shown.stderr == "5 rows\n"
-    rows = document(invoke(*asked, "--json"))
+    rows = json_of(invoke(*asked, "--json"))
     assert [row["node"] for row in rows] == [line.split()[0] for line in lines[1:]]
-    quoted = document(invoke(*[part.replace("=c3", '="c3"') for part in asked], "--json"))
+    quoted = json_of(invoke(*[part.replace("=c3", '="c3"') for part in asked], "--json"))
     assert quoted == rows  # JSON, or else text
     number = (*WHICH, "--property", "number", "-p", "value=3", "-p", "k=5")
-    found = document(invoke("cypher", "run", "nearest", *number, "--json"))
+    found = json_of(invoke("cypher", "run", "nearest", *number, "--json"))
     assert [f"c{row['node']}" for row in found] == [row["node"] for row in rows]
     text = (*WHICH, "--property", "number", "-p", 'value="3"')
     nothing = invoke("cypher", "run", "nearest", *text)
     assert (nothing.stdout, nothing.stderr) == ("", "no rows\n")
-    assert document(invoke("cypher", "run", "nearest", *text, "--json")) == []
+    assert json_of(invoke("cypher", "run", "nearest", *text, "--json")) == []
 
 
 def test_rows_with_times_are_shown(invoke):
-    (row,) = (r for r in document(invoke("cypher", "run", "published", "--json")) if r["model"] == "cli near")
+    (row,) = (r for r in json_of(invoke("cypher", "run", "published", "--json")) if r["model"] == "cli near")
     assert row["dimension"] == 2
     assert "cli near" in invoke("cypher", "run", "published").stdout
 

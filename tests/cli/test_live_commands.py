@@ -1,6 +1,5 @@
 """The commands on a live server, as a user and as a script see them."""
 
-import json
 import os
 import re
 import signal
@@ -11,7 +10,7 @@ import pytest
 
 from heat_neo4j.cli import verbs
 from heat_neo4j.cli.output import Reporter
-from tests.support.commands import invoker
+from tests.support.commands import invoker, json_of
 from tests.support.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -42,12 +41,6 @@ def cypher(server):
 @pytest.fixture
 def invoke(server):
     return invoker(server)
-
-
-def documents(result):
-    """Return the one JSON document on stdout; stderr must be silent."""
-    assert result.stderr == ""
-    return json.loads(result.stdout)
 
 
 def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
@@ -84,10 +77,10 @@ def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, options, 
     assert [list(row.keys()) for row in rows] == [["a", "p.type", "b", column]] * 10
     assert all(row[column] is not None for row in rows)
     source, target = rows[0]["a"].element_id, rows[0]["b"].element_id
-    (found,) = documents(invoke("recommend", source, "--model", "cli", "--json"))["patterns"]
+    (found,) = json_of(invoke("recommend", source, "--model", "cli", "--json"))["patterns"]
     first = found["links"][0]
     assert (first["element_id"], first["rank"]) == (target, 1)
-    why = documents(invoke("explain", source, target, "--model", "cli", "--json"))
+    why = json_of(invoke("explain", source, target, "--model", "cli", "--json"))
     for each in (first, why):
         assert each[column.removeprefix("p.")] == pytest.approx(rows[0][column])
     if why["probability"] is not None:
@@ -95,16 +88,16 @@ def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, options, 
 
 
 def test_json_is_one_document_and_nothing_else(invoke, cypher):
-    document = documents(invoke(*EMBED, "--json"))
+    document = json_of(invoke(*EMBED, "--json"))
     assert (document["status"], document["model"], document["nodes_written"]) == ("complete", "cli", 40)
     assert document["stage_seconds"]["train"] >= 0
-    assert documents(invoke("check", "--label", "CliPaper", "--json"))["nodes"] == 40
-    assert documents(invoke("estimate", "--label", "CliPaper", "--scratch", ".", "--json"))["peak_memory"] > 0
-    assert documents(invoke("links", "--model", "cli", "--k", "1", "--json"))["parts"] == ["links"]
-    listed = documents(invoke("runs", "--model", "cli", "--json"))
+    assert json_of(invoke("check", "--label", "CliPaper", "--json"))["nodes"] == 40
+    assert json_of(invoke("estimate", "--label", "CliPaper", "--scratch", ".", "--json"))["peak_memory"] > 0
+    assert json_of(invoke("links", "--model", "cli", "--k", "1", "--json"))["parts"] == ["links"]
+    listed = json_of(invoke("runs", "--model", "cli", "--json"))
     assert [run["parts"] for run in listed] == [["links"], ["embedding", "links"]]
-    assert documents(invoke("runs", "show", document["run_id"], "--json"))["seed"] == 3
-    assert documents(invoke("clear", "--model", "cli", "--yes", "--json"))["nodes"] == 40
+    assert json_of(invoke("runs", "show", document["run_id"], "--json"))["seed"] == 3
+    assert json_of(invoke("clear", "--model", "cli", "--yes", "--json"))["nodes"] == 40
 
 
 def test_a_run_that_would_not_fit_is_refused_before_it_begins(invoke, cypher, monkeypatch):
@@ -121,7 +114,7 @@ def test_a_run_that_would_not_fit_is_refused_before_it_begins(invoke, cypher, mo
 
 
 def test_a_time_limit_ends_the_training_and_publishes_what_there_is(invoke, cypher):
-    document = documents(
+    document = json_of(
         invoke(*EMBED, "--walks-per-node", "30000", "--time-limit", "0.5", "--json", "--no-links")
     )
     assert (document["status"], document["nodes_written"]) == ("complete", 40)
@@ -148,7 +141,7 @@ def test_check_says_that_texts_are_dates_or_numbers_and_what_to_do(invoke, cyphe
     assert f"Advice        the day {what} SET n.`the day` = date(n.`the day`)\n" in shown
     assert f"              since {what} SET n.`since` = datetime(n.`since`)\n" in shown
     assert "price holds texts that are written as numbers, each a category of its own: leave ident" in shown
-    assert len(documents(invoke(*asked, "--json"))["advice"]) == 3
+    assert len(json_of(invoke(*asked, "--json"))["advice"]) == 3
     for statement in shown.split("SET ")[1:]:
         cypher(f"MATCH (n:CliPaper) SET {statement.splitlines()[0]}")
     shown = invoke(*asked).stdout
@@ -160,15 +153,15 @@ def test_check_says_that_texts_are_dates_or_numbers_and_what_to_do(invoke, cyphe
 def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cypher):
     asked = ("check", "--label", "CliPaper", "--attribute", "title", "--attribute", "venue")
     cypher("MATCH (n:CliPaper) SET n.title = 'on paper ' + n.key, n.venue = 'venue ' + n.key % 20")
-    (line,) = documents(invoke(*asked, "--json"))["advice"]
+    (line,) = json_of(invoke(*asked, "--json"))["advice"]
     assert line == (
         "title holds 40 different texts on 40 nodes, each a category of its own: "
         "read their words with `text`, or leave it out if it is an identifier"
     )
-    (line,) = documents(invoke(*asked, "--max-categories", "30", "--json"))["advice"]
+    (line,) = json_of(invoke(*asked, "--max-categories", "30", "--json"))["advice"]
     assert line.startswith("title holds 30 and more different texts on 40 nodes")
     cypher("MATCH (n:CliPaper) WHERE n.key > 0 SET n.title = 'on paper ' + n.key % 20")
-    assert documents(invoke(*asked, "--json"))["advice"] == []
+    assert json_of(invoke(*asked, "--json"))["advice"] == []
 
 
 def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
@@ -182,21 +175,21 @@ def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
         "Recipe        new\n"
         "              title: vocabulary of 4 hashed words\n              CliPaper.year: mean 2002\n"
     ) in shown
-    run_id = documents(invoke(*embed))["run_id"]
+    run_id = json_of(invoke(*embed))["run_id"]
     assert f"Recipe        as in run {run_id}\n" in invoke(*check).stdout
-    assert documents(invoke(*check, "--json"))["recipe"] == f"as in run {run_id}"
+    assert json_of(invoke(*check, "--json"))["recipe"] == f"as in run {run_id}"
     cypher("MATCH (n:CliPaper {key: 0}) SET n.title = 'unheard of'")
     assert "2 values of attributes are unknown to the recipe: left out\n" in invoke(*check).stdout
-    (note,) = documents(invoke(*embed))["notes"]
+    (note,) = json_of(invoke(*embed))["notes"]
     assert note.startswith("2 values of attributes are unknown to the recipe of run ")
-    assert documents(invoke(*embed, "--new-recipe"))["notes"] == []
+    assert json_of(invoke(*embed, "--new-recipe"))["notes"] == []
     cypher("MATCH (n:CliPaper) SET n.year = 'none'")
     shown = invoke(*check).stdout
     assert "Recipe        new: attribute 'CliPaper.year' has category values where its recipe has" in shown
 
 
 def test_weights_by_type_are_taken(invoke, cypher):
-    document = documents(invoke(*EMBED, "--type-weight", "CLI_CITES=2.5", "--json"))
+    document = json_of(invoke(*EMBED, "--type-weight", "CLI_CITES=2.5", "--json"))
     assert document["projection"]["type_weights"] == {"CLI_CITES": 2.5}
 
 
@@ -226,7 +219,7 @@ def test_estimate_asks_for_counts_only(invoke, cypher):
 @pytest.mark.slow
 def test_an_estimate_counts_the_version_that_is_replaced(invoke, cypher):
     def estimate(model):
-        return documents(invoke("estimate", "--label", "CliPaper", "--model", model, "--json"))
+        return json_of(invoke("estimate", "--label", "CliPaper", "--model", model, "--json"))
 
     first = estimate("cli")
     invoke(*EMBED)
@@ -263,12 +256,12 @@ def test_a_rollback_says_how_far_it_is(invoke, cypher):
     assert told == "model 'cli': would remove 0 records of earlier runs\n"
     stages = ["index new version", "settle", "build index"]
     assert [line.split(":")[0] for line in result.stderr.splitlines()[-3:]] == stages
-    assert documents(invoke("rollback", "--model", "cli", "--json"))["model"] == "cli"
+    assert json_of(invoke("rollback", "--model", "cli", "--json"))["model"] == "cli"
 
 
 def test_runs_are_listed_and_shown(invoke, cypher):
     assert "there is no model 'cli' in this database" in invoke("runs", "--model", "cli", code=4).stderr
-    run_id = documents(invoke(*EMBED, "--json"))["run_id"]
+    run_id = json_of(invoke(*EMBED, "--json"))["run_id"]
     lines = invoke("runs", "--model", "cli").stdout.splitlines()
     names = "RUN MODEL PARTS DECISION STATUS STARTED TIME NODES LINKS LOSS AUROC MOVE"
     assert lines[0].split() == names.split()
@@ -310,7 +303,7 @@ def test_a_dry_run_shows_what_would_be_written(invoke, cypher):
     shown = invoke("links", "--model", "cli", "--dry-run").stdout
     stages = ["Plan", "read", "coordinates", "calibrate", "links", "publish", "Run"]
     assert [line.split()[0].strip(":") for line in shown.splitlines()[: len(stages)]] == stages
-    document = documents(invoke("links", "--model", "cli", "--dry-run", "--json"))
+    document = json_of(invoke("links", "--model", "cli", "--dry-run", "--json"))
     assert [stage["stage"] for stage in document["plan"]["stages"]] == stages[1:-1]
 
 

@@ -377,8 +377,7 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
     values = {"model": NAMES.model, "value": 0, "k": 5, "fetch": 60}
 
     def by_neighbours():
-        auth = (server.user, server.password)
-        with Neo4jStore.open(server.uri, auth=auth, database=server.database) as reader:
+        with open_store(server) as reader:
             while not done.is_set():
                 near = reader.neighbours("0", key="key", k=5, model=NAMES.model)
                 asked["neighbours"].append([each.properties["key"] for each in near.nodes])
@@ -439,13 +438,12 @@ def test_an_answer_that_a_later_version_may_have_overtaken_is_void(server, store
 def test_versions_that_never_rest_are_told(server, store, graph):
     store.limits = IMPATIENT
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    auth = (server.user, server.password)
 
     def publish(statement, parameters):
         if "queryNodes" in statement:
             store.write_embedding(graph, random_points(N, 2), names=NAMES)
 
-    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as reader:
+    with open_store(server) as reader:
         reader.tracer = publish
         with pytest.raises(ProjectionError, match="published anew again and again: ask later"):
             reader.neighbours("0", key="key", k=5, model=NAMES.model)
@@ -811,8 +809,7 @@ def test_who_is_overtaken_before_it_drops_an_index_drops_none(server, store, cyp
 def test_while_an_index_is_made_no_version_is_published(server, store, cypher, graph):
     points = random_points(N, 1)
     store.write_embedding(graph, points, names=NAMES, index=False)
-    auth = (server.user, server.password)
-    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as second:
+    with open_store(server) as second:
 
         def try_it():
             with pytest.raises(LeaseHeld, match="model 'index test' is being written by"):

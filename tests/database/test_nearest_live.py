@@ -10,10 +10,9 @@ from scipy import sparse
 
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance
-from tests.support.live_graph import open_cypher
+from tests.support.live_graph import open_cypher, open_store
 from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
@@ -77,10 +76,9 @@ class Cloud:
 
 
 def opened(server, *arguments, **options):
-    auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
+        open_store(server) as store,
     ):
         made = Cloud(cypher, store, *arguments, **options)
         yield made

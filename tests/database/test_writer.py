@@ -13,7 +13,6 @@ from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.geometry.hyperboloid import radius, to_klein, to_poincare
@@ -117,8 +116,7 @@ def test_what_is_published_anew_whenever_it_is_read_is_told(server, store, graph
         if "AS probabilities" in statement:
             store.write_links(graph, random_links(N, 1), names=NAMES)
 
-    auth = (server.user, server.password)
-    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as reader:
+    with open_store(server) as reader:
         reader.tracer = publish
         for read in (
             lambda: reader.read_embedding(graph, NAMES.model),
@@ -512,8 +510,7 @@ def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store,
                 earlier.write_embedding(random_points(N, 1))
             refused.append(caught.value)
 
-    auth = (server.user, server.password)
-    with Neo4jStore.open(server.uri, auth=auth, database=server.database) as second:
+    with open_store(server) as second:
         second.tracer = let_the_earlier_write
         with store.start_run(graph, names=NAMES) as earlier:
             earlier.write_embedding(random_points(N, 1))
@@ -601,9 +598,8 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(server, store,
             time.sleep(0.02)
 
     threads = [threading.Thread(target=act, daemon=True) for act in (write_late, take_over)]
-    auth = (server.user, server.password)
     with (
-        Neo4jStore.open(server.uri, auth=auth, database=server.database) as second,
+        open_store(server) as second,
         store.lease(NAMES.model, seconds=600) as lease,  # which is not renewed meanwhile
         store.start_run(graph, names=NAMES, batch_size=N // WRITE_LOCKS, lease=lease) as earlier,
     ):

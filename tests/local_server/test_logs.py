@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from heat_neo4j.local_server.folders import ServerFolder
 from heat_neo4j.local_server.launch import LogMarks
 
 PLAIN = """\
@@ -29,13 +28,6 @@ IN_USE = (
     "2026-11-21 00:00:00.000+0000 ERROR Failed to start Neo4j on 127.0.0.1:1. "
     "Address 127.0.0.1:1 is already in use, cannot bind to it."
 )
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = ServerFolder(tmp_path / "home", "unit", "5.26")
-    made.create()
-    return made
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,9 @@ import psutil
 import pytest
 
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, hold_lock
+from heat_neo4j.local_server.folders import ServerRecord, hold_lock
 from heat_neo4j.local_server.launch import end_process, find_process, listening, spawn
 from heat_neo4j.local_server.server import LocalServer, running_server
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = ServerFolder(tmp_path / "home", "unit", "5.26")
-    made.create()
-    return made
 
 
 def began_with_command_line(child):

@@ -10,7 +10,7 @@ import pytest
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server import jars, settings
-from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, private_file
+from heat_neo4j.local_server.folders import ServerRecord, heat_home, private_file
 from heat_neo4j.local_server.releases import RELEASES, find_release
 from heat_neo4j.local_server.server import LocalServer
 from tests.support.file_events import before_each
@@ -20,13 +20,6 @@ GIB = 1 << 30
 
 def mode(path):
     return path.stat().st_mode & 0o777
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = ServerFolder(tmp_path / "home", "unit", "5.26")
-    made.create()
-    return made
 
 
 # Releases and their lock files

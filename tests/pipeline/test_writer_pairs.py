@@ -6,12 +6,11 @@ from itertools import combinations_with_replacement
 import pytest
 
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld, ProjectionError
 from heat_neo4j.pipeline.embed import embed, predict, refresh
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import LinkOptions
-from tests.support.live_graph import assert_at_rest, random_links, random_points
+from tests.support.live_graph import assert_at_rest, open_store, random_links, random_points
 from tests.support.refresh_toy import LABEL, MODEL, N, make_job, small_model
 from tests.support.slow import slow
 
@@ -34,7 +33,7 @@ PAIRS = list(combinations_with_replacement(WRITERS, 2))
 @pytest.fixture
 def stores(store, server):
     """Two connections, as two processes have them."""
-    with Neo4jStore.open(server.uri, auth=(server.user, server.password), database=server.database) as other:
+    with open_store(server) as other:
         yield store, other
 
 

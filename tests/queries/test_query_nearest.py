@@ -8,7 +8,7 @@ import pytest
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
-from tests.support.live_graph import make_ring, open_cypher, ring_graph
+from tests.support.live_graph import make_ring, open_cypher, open_store, ring_graph
 from tests.support.query_toy import NEW, N, ask, same
 from tests.support.slow import slow
 
@@ -132,13 +132,11 @@ class Crowd:
 
 @pytest.fixture(scope="module")
 def crowd(server):
-    from heat_neo4j.database.store import Neo4jStore
 
-    auth = (server.user, server.password)
     made = Crowd()
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
+        open_store(server) as store,
     ):
         make_ring(cypher, made.label, CROWD)
         names = WriteNames(model=made.model)

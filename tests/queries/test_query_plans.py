@@ -8,10 +8,9 @@ import pytest
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import list_queries, load_query
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.docs.reference import columns
-from tests.support.live_graph import open_cypher, random_points, ring_graph
+from tests.support.live_graph import open_cypher, open_store, random_points, ring_graph
 
 pytestmark = pytest.mark.live
 
@@ -32,10 +31,9 @@ VALUES = {
 @pytest.fixture(scope="module")
 def session(server):
     """A ring of nodes with a constraint on their key, with coordinates, an index and predicted links."""
-    auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
+        open_store(server) as store,
         cypher.driver.session(database=server.database, default_access_mode=neo4j.READ_ACCESS) as session,
     ):
         cypher(f"CREATE CONSTRAINT {CONSTRAINT} FOR (n:{LABEL}) REQUIRE n.key IS UNIQUE")

@@ -10,7 +10,7 @@ from tests.conftest import LiveServer
 from tests.support.retrieval_toy import RetrievalToy, published_toy
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def toy(server: LiveServer) -> Iterator[RetrievalToy]:
     """Papers in the plane."""
     with published_toy(server, 90) as made:

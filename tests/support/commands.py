@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,3 +22,9 @@ def invoker(server: Any) -> Callable[..., Result]:
         return result
 
     return run
+
+
+def json_of(result: Result) -> Any:
+    """Return the one JSON document on stdout; stderr must be silent."""
+    assert result.stderr == ""
+    return json.loads(result.stdout)

@@ -49,7 +49,7 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
 def open_store(
     server: Any, *, limits: Limits = _DEFAULTS, kind: type[Connection] = Connection, uri: str | None = None
 ) -> Iterator[Neo4jStore]:
-    """Give a store over a connection of another kind, or with other limits."""
+    """Give a connected store; over a connection of another kind, or with other limits, if given."""
     auth = (server.user, server.password)
     made: Any = Neo4jStore if kind is Connection else type(kind.__name__, (kind, Neo4jStore), {})
     with made.open(uri or server.uri, auth=auth, database=server.database, limits=limits) as store:

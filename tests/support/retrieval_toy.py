@@ -16,7 +16,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import at_radius, distance, lift
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import Cypher, open_cypher
+from tests.support.live_graph import Cypher, open_cypher, open_store
 
 __all__ = ["HOSTILE", "RetrievalToy", "published_toy"]
 
@@ -106,11 +106,7 @@ class RetrievalToy:
 @contextmanager
 def published_toy(server: Any, n: int) -> Iterator[RetrievalToy]:
     """Give `n` papers, and remove them in the end."""
-    auth = (server.user, server.password)
-    with (
-        open_cypher(server) as cypher,
-        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
-    ):
+    with open_cypher(server) as cypher, open_store(server) as store:
         toy = RetrievalToy(cypher, store, n)
         yield toy
         toy.clear(cypher, store)

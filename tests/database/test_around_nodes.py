@@ -6,7 +6,7 @@ from heat_neo4j.errors import ProjectionError
 from tests.support.retrieval_toy import HOSTILE, published_toy
 
 # The tests of the retrievers and of `heat mcp` look at the same answers each time.
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.vector_index, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

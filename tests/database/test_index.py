@@ -39,7 +39,7 @@ from tests.support.live_graph import (
 )
 from tests.support.slow import slow
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 40
 LABEL = "IndexNode"

@@ -27,7 +27,7 @@ from tests.support.plain_reading import plain_links, plain_nodes, written_links,
 from tests.support.refresh_checks import crash
 from tests.support.slow import slow
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 30
 LABEL = "KillNode"

@@ -15,7 +15,7 @@ from heat_neo4j.graph import Graph, Provenance
 from tests.support.live_graph import open_cypher, open_store
 from tests.support.slow import slow
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 400
 BORDER = 12.0

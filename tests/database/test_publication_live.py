@@ -20,7 +20,7 @@ from tests.support.live_graph import (
 )
 from tests.support.slow import slow
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 LABEL, N = "PublicationRing", 12
 NAMES = WriteNames(model="publication")

@@ -63,6 +63,7 @@ def published_runs(cypher):
     return sorted(row["r"] for row in rows)
 
 
+@pytest.mark.vector_index
 def test_a_run_node_tells_all_of_the_run(store, cypher, graph):
     recipe = [{"property": "year", "kind": "number", "mean": 3.5}]
     projection = {"labels": [LABEL], "relationships": ["NEXT"], "weight": "weight", "attributes": ["year"]}
@@ -151,6 +152,7 @@ def test_runs_are_listed_latest_first_and_only_ours(store, cypher, graph):
     assert store.runs("nosuch") == []
 
 
+@pytest.mark.vector_index
 def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher, graph):
     graph = replace(graph, provenance=Provenance({"labels": [LABEL]}, {}, [{"property": "year"}]))
     with store.start_run(graph, names=NAMES) as run:
@@ -254,6 +256,7 @@ def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph
     assert published_runs(cypher) == []
 
 
+@pytest.mark.vector_index
 @pytest.mark.parametrize(
     ("lost_at", "message"),
     [

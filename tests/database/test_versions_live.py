@@ -61,9 +61,9 @@ def graph(cypher, store):
 
 
 @pytest.fixture
-def second(server):
+def second(server, indexed):
     """Another client."""
-    with open_store(server, limits=IMPATIENT) as opened:
+    with open_store(server, limits=IMPATIENT, index=indexed) as opened:
         yield opened
 
 
@@ -153,6 +153,7 @@ def expect_in_graph(cypher, published, previous=None, *, links=True, previous_li
 # --- going back --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.vector_index
 @pytest.mark.parametrize("index", [False, slow(True)])
 def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_returns(
     store, cypher, graph, index
@@ -173,6 +174,7 @@ def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_retur
     assert model_node(cypher)["publishedAt"] > published["publishedAt"]
 
 
+@pytest.mark.vector_index
 @pytest.mark.parametrize("indexes", [(False, False), slow((True, False)), slow((False, True))])
 def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cypher, graph, indexes):
     publish(store, graph, 0, links=False, index=indexes[0])
@@ -183,6 +185,7 @@ def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cyp
 
 
 @pytest.mark.slow
+@pytest.mark.vector_index
 def test_a_rollback_that_was_not_heard_of_is_not_done_twice(server, store, cypher, graph):
     runs = [publish(store, graph, seed) for seed in range(2)]
     with open_store(server, kind=LossyConnection) as lossy:
@@ -409,6 +412,7 @@ def numbers(cypher):
     return [row["n"] for row in rows]
 
 
+@pytest.mark.vector_index
 def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
     """Looked at before each statement of all that turns a model."""
     seen, steps, looking = {}, [], threading.local()
@@ -482,6 +486,7 @@ def test_a_rollback_of_links_leaves_the_coordinates(store, cypher, graph):
     assert [values for _, values in sorted(plain_nodes(cypher, NAMES).items())] == coordinates
 
 
+@pytest.mark.vector_index
 @pytest.mark.parametrize("index", [None, slow(True), slow(False)])
 def test_a_rollback_of_links_does_not_forget_what_became_of_the_index(store, cypher, graph, index):
     publish(store, graph, 1, index=index is False)
@@ -538,6 +543,7 @@ def test_clearing_the_published_version_leaves_the_one_before_to_go_back_to(stor
 # --- prune -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.vector_index
 def test_what_dead_runs_left_is_removed(store, cypher, graph):
     def die():
         raise KeyboardInterrupt

@@ -183,6 +183,7 @@ def test_hostile_names_are_only_names(store, cypher, graph):
     assert snapshot(cypher) == before
 
 
+@pytest.mark.vector_index
 def test_progress_runs_to_its_end(store, graph):
     calls = []
     for stages in (
@@ -454,7 +455,7 @@ def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(server, sto
     points, links = random_points(N, 1), random_links(N, 1)
     for seed in (3, 2):
         before = store.write_embedding(graph, random_points(N, seed), names=NAMES)
-    with open_store(server, kind=LossyConnection) as lossy:
+    with open_store(server, kind=LossyConnection, index=False) as lossy:
         record = lossy.write_embedding(graph, points, names=NAMES, batch_size=16, coordinates="hyperboloid")
         drawn = lossy.write_links(graph, links, names=NAMES, batch_size=16)
     assert (record.nodes_written, drawn.links_written) == (N, 30)
@@ -510,7 +511,7 @@ def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store,
                 earlier.write_embedding(random_points(N, 1))
             refused.append(caught.value)
 
-    with open_store(server) as second:
+    with open_store(server, index=False) as second:
         second.tracer = let_the_earlier_write
         with store.start_run(graph, names=NAMES) as earlier:
             earlier.write_embedding(random_points(N, 1))
@@ -599,7 +600,7 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(server, store,
 
     threads = [threading.Thread(target=act, daemon=True) for act in (write_late, take_over)]
     with (
-        open_store(server) as second,
+        open_store(server, index=False) as second,
         store.lease(NAMES.model, seconds=600) as lease,  # which is not renewed meanwhile
         store.start_run(graph, names=NAMES, batch_size=N // WRITE_LOCKS, lease=lease) as earlier,
     ):

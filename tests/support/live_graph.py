@@ -17,6 +17,7 @@ from scipy.special import expit
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
@@ -45,13 +46,35 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
         yield cypher
 
 
+class WithoutIndex(Neo4jStore):
+    """A store whose publications make no vector index.
+
+    Each change of the schema makes Neo4j plan every statement anew, ten times the rest of a publication.
+    """
+
+    def start_run(self, *arguments: Any, **options: Any) -> Any:
+        return super().start_run(*arguments, **{**options, "index": False})
+
+    def write_embedding(self, *arguments: Any, **options: Any) -> Any:
+        return super().write_embedding(*arguments, **{**options, "index": False})
+
+    def write_links(self, *arguments: Any, **options: Any) -> Any:
+        return super().write_links(*arguments, **{**options, "index": False})
+
+
 @contextmanager
 def open_store(
-    server: Any, *, limits: Limits = _DEFAULTS, kind: type[Connection] = Connection, uri: str | None = None
+    server: Any,
+    *,
+    limits: Limits = _DEFAULTS,
+    kind: type[Connection] = Connection,
+    uri: str | None = None,
+    index: bool = True,
 ) -> Iterator[Neo4jStore]:
     """Give a connected store; over a connection of another kind, or with other limits, if given."""
     auth = (server.user, server.password)
-    made: Any = Neo4jStore if kind is Connection else type(kind.__name__, (kind, Neo4jStore), {})
+    store_type = Neo4jStore if index else WithoutIndex
+    made: Any = store_type if kind is Connection else type(kind.__name__, (kind, store_type), {})
     with made.open(uri or server.uri, auth=auth, database=server.database, limits=limits) as store:
         yield store
 

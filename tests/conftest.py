@@ -45,6 +45,9 @@ NEWEST = next(reversed(RELEASES))
 # Rooms whose statements are of the newest release's Cypher, too; the others' tests run on the release that
 # `heat server` starts.
 ROOMS_OF_NEWEST = ("database", "queries")
+# Rooms that publish hundreds of times, which take several times as long with the vector index: only what is
+# marked ``vector_index`` there makes it. Everywhere else publications are those of users.
+ROOMS_WITHOUT_INDEX = ("database", "pipeline")
 DEFAULT_LANGUAGES = {NEWEST: {"db.query.default_language": "CYPHER_25"}}
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 # A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.
@@ -114,8 +117,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _release_of(test: pytest.Item) -> str:
     """Return the release that a test runs on if it runs on one."""
-    room = test.path.relative_to(Path(__file__).parent).parts[0]
-    return NEWEST if room in ROOMS_OF_NEWEST else DEFAULT_SERIES
+    return NEWEST if _room_of(test) in ROOMS_OF_NEWEST else DEFAULT_SERIES
+
+
+def _room_of(test: pytest.Item) -> str:
+    return test.path.relative_to(Path(__file__).parent).parts[0]
 
 
 def _server_of(item: pytest.Item) -> str | None:
@@ -225,11 +231,18 @@ def connection_settings(server: LiveServer) -> tuple[str, str, str]:
 
 
 @pytest.fixture
-def store(server: LiveServer) -> Iterator[Neo4jStore]:
+def indexed(request: pytest.FixtureRequest) -> bool:
+    """Whether publications of this test make the vector index, as those of users do."""
+    has_index = _room_of(request.node) not in ROOMS_WITHOUT_INDEX
+    return has_index or request.node.get_closest_marker("vector_index") is not None
+
+
+@pytest.fixture
+def store(server: LiveServer, indexed: bool) -> Iterator[Neo4jStore]:
     """A store that is connected to the server."""
     from tests.support.live_graph import open_store
 
-    with open_store(server) as opened:
+    with open_store(server, index=indexed) as opened:
         yield opened
 
 

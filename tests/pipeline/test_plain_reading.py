@@ -108,6 +108,7 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
     assert plain_links(cypher, NAMES) == written.links[placed]
 
 
+@pytest.mark.vector_index
 @pytest.mark.filterwarnings(
     "ignore:The default returned 'id' field:DeprecationWarning"
 )  # the retriever's own

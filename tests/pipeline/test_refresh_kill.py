@@ -24,6 +24,7 @@ processes.set_forkserver_preload(["tests.support.doomed"])
 SWITCHING, SETTLING = "SET m.version", "$left"
 
 
+@pytest.mark.vector_index
 @pytest.mark.parametrize(
     ("kind", "die_at"),
     [("local", Statement((SWITCHING,), 2)), slow("warm", Statement((SWITCHING,), 1))],

@@ -31,9 +31,9 @@ PAIRS = list(combinations_with_replacement(WRITERS, 2))
 
 
 @pytest.fixture
-def stores(store, server):
+def stores(store, server, indexed):
     """Two connections, as two processes have them."""
-    with open_store(server) as other:
+    with open_store(server, index=indexed) as other:
         yield store, other
 
 

@@ -479,39 +479,42 @@ def marked(pages):
     return [pytest.param(page, marks=[] if page in QUICK else pytest.mark.slow) for page in pages]
 
 
+@pytest.fixture
+def follow(files, papers, cypher, store, server):
+    """Return a function that follows every block of a page, and returns what the database held before."""
+
+    def all_of(page, act, state):
+        reader = PageReader(files, server, [page])
+        papers.prepare(reader, state)
+        before = snapshot(cypher)
+        act(page, reader, Live(cypher, store, server))
+        assert reader.unread == set()
+        return before
+
+    return all_of
+
+
 @pytest.mark.live
 @pytest.mark.slow
 @pytest.mark.parametrize("page", READING)
-def test_a_page_that_only_reads(page, files, papers, cypher, store, server):
-    reader, live = PageReader(files, server, [page]), Live(cypher, store, server)
-    papers.prepare(reader, "embedded")
-    before = snapshot(cypher)
-    READING[page](page, reader, live)
-    assert reader.unread == set()
+def test_a_page_that_only_reads(page, follow, papers, cypher):
+    before = follow(page, READING[page], "embedded")
     assert snapshot(cypher) == before
     papers.state = "embedded"
 
 
 @pytest.mark.live
 @pytest.mark.parametrize("page", marked(CHANGING))
-def test_a_page_that_changes_what_is_published(page, files, papers, cypher, store, server):
-    reader, live = PageReader(files, server, [page]), Live(cypher, store, server)
-    follow, state = CHANGING[page]
-    papers.prepare(reader, state)
-    follow(page, reader, live)
-    assert reader.unread == set()
+def test_a_page_that_changes_what_is_published(page, follow):
+    follow(page, *CHANGING[page])
 
 
 @pytest.mark.live
 @pytest.mark.one_release
 @pytest.mark.slow
 @pytest.mark.parametrize("page", MEASURING)
-def test_a_page_that_measures_or_draws(page, files, papers, cypher, store, server):
-    reader, live = PageReader(files, server, [page]), Live(cypher, store, server)
-    follow, state = MEASURING[page]
-    papers.prepare(reader, state)
-    follow(page, reader, live)
-    assert reader.unread == set()
+def test_a_page_that_measures_or_draws(page, follow):
+    follow(page, *MEASURING[page])
 
 
 def test_every_page_with_code_is_followed():

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +59,12 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system cannot set space aside")
+def test_the_space_of_an_array_is_set_aside_before_a_page_is_written(tmp_path):
+    array = Scratch(tmp_path).zeros((100_000,))
+    files = [each for each in Path("/proc/self/fd").iterdir() if str(tmp_path) in os.path.realpath(each)]
+    assert 512 * max(each.stat().st_blocks for each in files) >= array.nbytes
+
+
 def test_a_full_disk_is_an_error_before_a_page_is_written(tmp_path):
     with full_disk(16), pytest.raises(ConfigError, match="File too large"):
         Scratch(tmp_path).zeros((9,))

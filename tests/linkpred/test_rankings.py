@@ -80,3 +80,12 @@ def test_drawn_sources_stand_for_all_of_their_kind(most: int) -> None:
     assert drawn.weight[~linked].sum() == pytest.approx(len(candidates.sources) - 4)
     again = draw_sources(candidates, links, most, [1], bounds)
     assert again.sources.tolist() == drawn.sources.tolist()
+
+
+def test_fewer_sources_with_a_held_out_link_are_drawn_than_have_one() -> None:
+    _, graph = directed()
+    candidates = candidate_pairs(graph, Pattern("A", "R", "A"))
+    links = np.array([(candidates.sources[place], candidates.targets[0]) for place in (1, 5, 9, 20)])
+    drawn = draw_sources(candidates, links, 10**6, [1], MostSources(linked=2))
+    assert (len(drawn.linked), drawn.share_of_linked) == (4, 0.5)
+    assert np.isin(drawn.sources, drawn.linked).sum() == 2

@@ -17,7 +17,6 @@ from scipy.special import expit
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates

@@ -36,8 +36,8 @@ all-tests: $(COMPILED)
 browser:
 	sh tests/explore/install.sh
 
-unit: $(INSTALLED)
-	$(BIN)/python -m pytest -m "not live"
+unit: $(COMPILED)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --durations 10 -m "not live and not slow"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -28,7 +28,7 @@ N = 40
 
 
 @pytest.fixture
-def papers(server, cypher, monkeypatch):
+def papers(server, cypher, store, monkeypatch):
     if server.database is not None:
         monkeypatch.setenv("NEO4J_DATABASE", server.database)
     cypher("UNWIND range(0, $n - 1) AS i CREATE (:ClientPaper {id: 'p' + i, year: 1990 + i % 9})", n=N)
@@ -39,6 +39,7 @@ def papers(server, cypher, monkeypatch):
         n=N,
     )
     yield cypher
+    store.clear(model="heat")
     cypher(
         "MATCH (n) WHERE n:ClientPaper OR (n:HeatRun|HeatVersion AND n.model = 'heat') "
         "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"

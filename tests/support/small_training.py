@@ -9,7 +9,14 @@ from heat_neo4j import Graph
 OPTIONS = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_parts": 4, "random_state": 4}
 
 
-DIVERGING = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_parts": 2, "random_state": 4}
+DIVERGING = {
+    "alpha": 0.2,
+    "n_components": 3,
+    "walks_per_node": 2,
+    "walk_length": 10,
+    "n_parts": 2,
+    "random_state": 4,
+}
 """For `star`, with a learning rate of 100."""
 
 

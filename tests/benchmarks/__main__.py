@@ -61,6 +61,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
         (("--graphs", "films", "cora_ml", "citeseer"),),
     ),
     "precision": ("Single precision", ((),)),
+    "alpha": ("MRR of held-out links by alpha, and what the attributes choose", ((),)),
     "shortlist": (
         "Held-out links among the candidates, by each short list",
         (("citeseer", "cora_ml", "stdlib"),),
@@ -88,7 +89,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "dirlink": (
         "Directed links of Cora-ML and CiteSeer, and what each feature is good for",
-        ((), ("--protocol", "graph2gauss", "--splits", "3"), ("--splits", "3", "--times", "2", "--ablation")),
+        ((), ("--protocol", "graph2gauss", "--splits", "3"), ("--splits", "3", "--ablation")),
     ),
 }
 """Module, title and the options of each of its runs."""

@@ -16,7 +16,7 @@ from heat_neo4j.embedding.similarity import scaled
 from heat_neo4j.graph import Graph
 
 Rows = NDArray[np.int64]
-Columns = slice
+Mask = NDArray[np.bool_]
 
 AUTO: Literal["auto"] = "auto"
 ALPHA = 0.2
@@ -29,7 +29,7 @@ _Z = 2.576  # standard errors from an estimate to the end of its interval of 99 
 
 @dataclass(frozen=True)
 class AttributeSignal:
-    """How well the similarity of one attribute tells near nodes from others of their labels and degrees."""
+    """How well the similarity of one attribute tells near nodes from others of their degrees."""
 
     name: str  # of the property, or "attributes" for columns without names
     auroc: float  # [0, 1]; 0.5 is chance
@@ -76,16 +76,15 @@ def teleports(graph: Graph, alpha: float | Literal["auto"]) -> Teleports:
 def attribute_signals(graph: Graph, *, numbers: int = _NUMBERS) -> tuple[AttributeSignal, ...]:
     """Measure each attribute of a graph, in the order of its columns.
 
-    Linked pairs, and pairs with a common neighbour, are compared with the same nodes shuffled within their
-    labels, so that degrees tell nothing. The better of the two counts: a film cannot be compared with the
-    users who rate it, but with other films that they rate. Pairs are sampled; their rows have about `numbers`
-    values in all.
+    Linked pairs, and pairs with a common neighbour, are compared with the same nodes shuffled, so that
+    degrees tell nothing. Only nodes with the attribute count. The better of the two counts: a film cannot be
+    compared with the users who rate it, but with other films that they rate. Pairs are sampled; their rows
+    have about `numbers` values in all.
     """
     if graph.n_attributes == 0 or not graph.adjacency.nnz:
         return ()
-    kinds = _label_sets(graph)
-    sets = [_anew(pairs, kinds) for pairs in (_linked(graph), _beside(graph))]
-    return tuple(_signal(graph, name, columns, sets, numbers) for name, columns in _attributes(graph))
+    sets = (_linked(graph), _beside(graph))
+    return tuple(_signal(graph, *attribute, sets, numbers) for attribute in _attributes(graph))
 
 
 def choose_alpha(signals: Sequence[AttributeSignal]) -> float:
@@ -99,21 +98,36 @@ def telling_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> Grap
         return graph
     assert graph.attributes is not None
     kept = np.zeros(graph.n_attributes, dtype=np.bool_)
-    for signal, (_, columns) in zip(signals, _attributes(graph), strict=True):
+    for signal, (_, columns, _) in zip(signals, _attributes(graph), strict=True):
         kept[columns] = signal.tells
     return replace(graph, attributes=graph.attributes[:, np.flatnonzero(kept)], attribute_names=())
 
 
-def _attributes(graph: Graph) -> Iterator[tuple[str, Columns]]:
-    """Yield the name and the columns of each attribute; of columns without names, all as one."""
+def _attributes(graph: Graph) -> Iterator[tuple[str, slice, Mask]]:
+    """Yield each attribute's name, columns and nodes; columns without names are one attribute."""
+    assert graph.attributes is not None
     recipe, start = graph.provenance.attribute_recipe, 0
     if not recipe:
-        yield "attributes", slice(0, graph.n_attributes)
+        columns = slice(0, graph.n_attributes)
+        yield "attributes", columns, _filled(graph.attributes)
     for entry in recipe:
-        label, stop = entry.get("label"), start + len(entry["columns"])
+        label, columns = entry.get("label"), slice(start, start + len(entry["columns"]))
         name = entry["property"] if label is None else f"{label}.{entry['property']}"
-        yield name, slice(start, stop)
-        start = stop
+        block = graph.attributes[:, columns]
+        present = np.ones(graph.n_nodes, dtype=np.bool_) if label is None else graph.labels[label]
+        if entry.get("missing"):  # the last column marks nodes without a value
+            present = present & ~_filled(block[:, [-1]], fewest=1)
+        elif "mean" not in entry:
+            present = present & _filled(block)
+        yield name, columns, present
+        start = columns.stop
+
+
+def _filled(block: Any, fewest: int = 2) -> Mask:
+    """Mark rows with a value; a row of fewer columns than `fewest` may say something by 0."""
+    if block.shape[1] < fewest:
+        return np.ones(block.shape[0], dtype=np.bool_)
+    return np.asarray((block != 0).sum(axis=1)).ravel() > 0
 
 
 def _linked(graph: Graph) -> Rows:
@@ -136,27 +150,10 @@ def _beside(graph: Graph) -> Rows:
     return np.column_stack((first[differ], second[differ])).astype(np.int64)
 
 
-def _label_sets(graph: Graph) -> Rows:
-    """Return a number for the set of labels of each node."""
-    if not graph.labels:
-        return np.zeros(graph.n_nodes, dtype=np.int64)
-    masks = np.column_stack(list(graph.labels.values()))
-    return np.unique(masks, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _anew(pairs: Rows, kinds: Rows) -> tuple[Rows, Rows]:
-    """Return the pairs, and the same with second nodes shuffled among those of the same labels."""
-    order = np.lexsort((_generator().random(len(pairs)), kinds[pairs[:, 1]]))
-    place = np.argsort(kinds[pairs[:, 1]], kind="stable")
-    second = np.empty(len(pairs), dtype=np.int64)
-    second[place] = pairs[order, 1]
-    return pairs, np.column_stack((pairs[:, 0], second))
-
-
 def _signal(
-    graph: Graph, name: str, columns: Columns, sets: Sequence[tuple[Rows, Rows]], numbers: int
+    graph: Graph, name: str, columns: slice, present: Mask, sets: Sequence[Rows], numbers: int
 ) -> AttributeSignal:
-    """Measure an attribute by the set of pairs that it tells best."""
+    """Measure an attribute by the set of pairs that it tells best, of nodes that have it."""
     assert graph.attributes is not None
     rows, background = scaled(graph.attributes[:, columns])
     rows = sparse.csr_array(rows)
@@ -165,13 +162,15 @@ def _signal(
     base, inverse = scalars[:, BASE], scalars[:, INVERSE_NORM]
     most = max(numbers * rows.shape[0] // max(rows.nnz, 1), 1)
 
-    def cosines(pairs: Rows) -> NDArray[np.float64]:
-        u, v = pairs[:most].T
+    def cosines(u: Rows, v: Rows) -> NDArray[np.float64]:
         products = np.asarray(rows[u].multiply(rows[v]).sum(axis=1)).ravel() + base[u] + base[v]
         # Rounding must not make an order among equal ones.
         return np.asarray(np.round(products * inverse[u] * inverse[v], 9))
 
-    found = [_interval(name, cosines(near), cosines(others)) for near, others in sets]
+    found = []
+    for pairs in sets:
+        u, v = pairs[present[pairs].all(axis=1)][:most].T
+        found.append(_interval(name, cosines(u, v), cosines(u, _generator().permutation(v))))
     return max(found, key=lambda signal: signal.low)
 
 

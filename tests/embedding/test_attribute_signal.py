@@ -16,12 +16,12 @@ N = GROUPS * SIZE
 GROUP = np.arange(N) % GROUPS
 
 
-def grouped(attributes: dict[str, np.ndarray], labels=None, seed=0) -> Graph:
+def grouped(attributes: dict[str, np.ndarray], labels=None, seed=0, **more) -> Graph:
     """Return a graph whose nodes link within their group, and attributes by name."""
     rng = np.random.default_rng(seed)
     there = np.triu(rng.random((N, N)) < np.where(GROUP[:, None] == GROUP, 0.4, 0.02), 1)
     recipe = [
-        {"property": name, "kind": "number", "columns": list(range(values.shape[1]))}
+        {"property": name, "kind": "number", "mean": 0.0, "columns": list(range(values.shape[1])), **more}
         for name, values in attributes.items()
     ]
     return Graph(
@@ -91,10 +91,21 @@ def test_attributes_of_one_side_count_by_the_neighbours_in_common() -> None:
     likes = (rng.random((N, N)) < np.where(GROUP[:, None] == GROUP, 0.5, 0.02)) & user[:, None] & ~user
     age = np.where(user, GROUP + rng.normal(scale=0.5, size=N), 0.0)[:, None]
     luck = np.where(user, rng.normal(size=N), 0.0)[:, None]
-    graph = grouped({"age": age, "luck": luck}, labels={"User": user, "Film": ~user})
+    graph = grouped({"age": age, "luck": luck}, labels={"User": user, "Film": ~user}, label="User")
     graph = replace(graph, adjacency=sparse.csr_array((likes | likes.T).astype(float)))
     found = attribute_signals(graph)
     assert [signal.tells for signal in found] == [True, False]
+
+
+def test_nodes_without_a_value_do_not_count() -> None:
+    """Values are missing in two of three groups, so that who has one says all, and what it is nothing."""
+    has = np.isin(GROUP, (0, 3))
+    values = np.column_stack((np.where(has, noise(1)[:, 0], 0.0), ~has)).astype(float)
+    (signal,) = attribute_signals(grouped({"luck": values}, missing=True))
+    assert not signal.tells
+    words = np.where(has[:, None], np.eye(5)[np.random.default_rng(4).integers(0, 5, N)], 0.0)
+    (signal,) = attribute_signals(Graph(grouped({"kind": kind()}).adjacency, attributes=words))
+    assert not signal.tells
 
 
 def test_of_few_pairs_only_a_strong_signal_counts() -> None:

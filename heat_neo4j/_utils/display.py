@@ -1,4 +1,4 @@
-"""Property values and sizes for people to read; texts that are safe to print on a terminal."""
+"""Format property values and sizes for people, and make texts safe to print on a terminal."""
 
 import math
 import re
@@ -19,7 +19,7 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""Return one line of text without control sequences, whoever wrote it.
+    r"""Return untrusted text as one line without control sequences.
 
     >>> print(printable("ok\x1b[2J\n\u202e"))
     ok\x1b[2J\n\u202e
@@ -28,7 +28,7 @@ def printable(text: str) -> str:
 
 
 def printable_json(document: str) -> str:
-    r"""Return the same JSON document with escapes for what `printable` escapes.
+    r"""Return the JSON document with everything escaped that `printable` escapes.
 
     A lone surrogate, which readers of JSON refuse, becomes U+FFFD.
 
@@ -97,7 +97,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def did_you_mean(name: str, others: Iterable[str]) -> str:
-    """Return a hint at the nearest of other names, whatever its case; "" if none is near.
+    """Suggest the closest of other names, ignoring case; "" if none is close.
 
     >>> did_you_mean("YAER", ["title", "year"])
     ": did you mean 'year'?"

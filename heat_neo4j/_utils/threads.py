@@ -1,4 +1,4 @@
-"""Worker threads for one compiled function, the number of processors for them, and BLAS on one thread."""
+"""Worker threads for compiled functions, the number of available processors, and single-threaded BLAS."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +58,7 @@ def _quota(group: Path) -> tuple[str, str]:
 
 
 class WorkerThreads:
-    """The calling thread and `n_threads` - 1 more; a context manager that ends them."""
+    """The calling thread and `n_threads` - 1 more. A context manager that ends them."""
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
@@ -181,7 +181,7 @@ class BestCount:
 
 
 def resolve_threads(n_threads: int | None) -> int:
-    """Return `n_threads`, an integer of at least 1, or the number of processors when it is None or more."""
+    """Return `n_threads`, capped at the number of available processors; None means all of them."""
     available = available_processors()[0]
     if n_threads is None:
         return available
@@ -190,7 +190,7 @@ def resolve_threads(n_threads: int | None) -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread, as its sums depend on the number; a decorator too.
+    """Limit BLAS to one thread, because its sums depend on the number of threads. Also a decorator.
 
     The limit holds for the whole process meanwhile. Numba's threads, on which HEAT trains, are not limited.
     """

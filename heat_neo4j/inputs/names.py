@@ -1,4 +1,4 @@
-"""Names of nodes: whether they can be used, and whether those of edges and of attributes meet."""
+"""Checks of node names: whether they are usable, and whether those of edges and attributes match."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heat_neo4j.inputs.values import plain_name
 
 
 def check_names(names: Sequence[Any]) -> dict[Any, int]:
-    """Return the row of each name; a ValueError if one is missing, comes twice or cannot be looked up."""
+    """Return the row of each name. Raises ValueError if one is missing, repeated or not hashable."""
     row_of: dict[Any, int] = {}
     for row, name in enumerate(names):
         if plain_name(name) is None:
@@ -29,7 +29,7 @@ def check_names(names: Sequence[Any]) -> dict[Any, int]:
 def check_names_meet(
     of_edges: Collection[Any], of_nodes: Sequence[Any], others: Mapping[str, Iterable[Any]] | None = None
 ) -> None:
-    """Raise a ValueError if nodes with attributes are not among those of edges, but seem to be.
+    """Raise ValueError if names in edges and attributes should match, but do not.
 
     That is if none of them is, or if names of both would be equal as values of one type. Other nodes with
     attributes are isolated. `others` are names that could have been meant, by the place where they are.
@@ -56,7 +56,7 @@ def check_names_meet(
 
 
 def _plain(name: Any) -> Any:
-    """Return what a name is if types, blanks around it and leading zeros do not count."""
+    """Return a name without its type, surrounding blanks and leading zeros."""
     text = str(name).strip()
     try:
         return int(text)
@@ -70,7 +70,7 @@ def _plain(name: Any) -> Any:
 
 
 def _described(name: Any, other: Any) -> str:
-    """Return a name, with its type where that is what differs."""
+    """Return a name for a message, with its type if only the types differ."""
     return repr(name) if type(name) is type(other) else f"{name!r} ({type(name).__name__})"
 
 

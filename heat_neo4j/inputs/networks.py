@@ -18,7 +18,7 @@ from heat_neo4j.inputs.values import plain_value
 
 
 def graph_of_networkx(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
-    """Return the graph of a NetworkX graph, directed or not, with parallel edges or not."""
+    """Convert a NetworkX graph, directed or not, with or without parallel edges."""
     nodes = list(data.nodes)
     check_names(nodes)
     row_of = {node: row for row, node in enumerate(nodes)}
@@ -37,7 +37,7 @@ def graph_of_networkx(data: Any, properties: NodeProperties, chosen: Mapping[str
 
 
 def graph_of_igraph(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
-    """Return the graph of an igraph graph, its nodes named by their attribute "name" if they have one."""
+    """Convert an igraph graph. Nodes are named by their attribute "name" if there is one."""
     n_nodes, of_nodes = data.vcount(), data.vs.attributes()
     names = list(data.vs["name"]) if "name" in of_nodes else list(range(n_nodes))
     check_names(names)

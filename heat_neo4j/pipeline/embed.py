@@ -1,4 +1,4 @@
-"""The three jobs, one call each: `embed`, `predict` and `refresh`; and `publish`, of what was done elsewhere.
+"""The jobs `embed`, `predict` and `refresh`, and `publish` for a model that was fitted elsewhere.
 
 ``heat embed``, ``heat links`` and ``heat refresh`` run the jobs, and so does a scheduler.
 """
@@ -140,7 +140,7 @@ def publish(
 ) -> RunReport:
     """Publish a fitted model, and links that were predicted from it, as one version.
 
-    It is recorded as `embed` would, so that `refresh` goes on from it.
+    It is recorded as `embed` records a run, so that `refresh` can continue from it.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def refresh(
     on_progress: Progress = no_progress,
     log: Log = lambda line: None,
 ) -> RefreshReport:
-    """Bring a published model up to date: decide, compute, check, publish, record. Twice is the same as once.
+    """Bring a published model up to date: decide, compute, check, publish, record. It is idempotent.
 
     Parameters
     ----------

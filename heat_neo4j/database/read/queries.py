@@ -1,4 +1,4 @@
-"""Statements of users, and the queries that come with the package, with the names that a model has here."""
+"""Run users' statements and the package's queries, with the names of a model in this database."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
 
 
 def copy_query(connection: Connection, name: str, model: str = "heat", **names: str) -> str:
-    """Return the file of one of the queries that users copy, with the names that a model has here.
+    """Return the text of a query for users to copy, with the names of a model in this database.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def copy_query(connection: Connection, name: str, model: str = "heat", **names: 
 
 
 def _names_of(connection: Connection, query: LibraryQuery, model: str) -> dict[str, str]:
-    """Return the properties, the index and the type of links of a model, as far as a query names them."""
+    """Return the model's properties, index and link type that a query uses."""
     version = read_version(connection, model)
     if not version:
         raise nothing_published(model, connection)

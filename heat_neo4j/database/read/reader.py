@@ -1,4 +1,4 @@
-"""Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
+"""Read a projection into a `Graph`: column by column, in bounded chunks, in any order of rows."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -39,7 +39,7 @@ _MONTH = 2_629_746 * _SECOND  # 30.436875 days, a twelfth of the mean Gregorian 
 
 
 def plain_values(values: list[Any]) -> list[Any]:
-    """Return property values as `AttributeTable` takes them.
+    """Return property values in the form that `AttributeTable` expects.
 
     They come as ``cypher/read/attributes.cypher`` returns them: dates and datetimes as numbers behind a null.
     Dates, times, durations and points become `heat_neo4j.attributes.values`, and vectors lists; all other
@@ -185,7 +185,7 @@ def read_graph(
 
 
 def _named(key_values: NDArray[np.object_], nodes: NodeTable, order: Positions) -> list[Any]:
-    """Return the keys of some nodes; the element ids of those that have none."""
+    """Return the keys of nodes, or the element id of a node without one."""
     names: list[Any] = key_values[order].tolist()
     for row, name in enumerate(names):
         if name is None:
@@ -200,7 +200,7 @@ def read_relationships(
     on_progress: Progress,
     scratch: Scratch = IN_MEMORY,
 ) -> RelationshipTable:
-    """Read every relationship that leaves `nodes`, once, from its source; weights and times are unchecked."""
+    """Read each outgoing relationship of `nodes` once. Weights and times are not checked."""
     weight, time = scope.projection.weight, scope.projection.time
     ours: dict[str, Any] = {"prefix": len(nodes.prefix)}
     if time is not None:
@@ -239,13 +239,13 @@ def read_relationships(
 
 
 def name_of(connection: Connection, scope: Scope, nodes: NodeTable, position: int) -> str:
-    """Return what `name_by_id` returns, of a node at a position."""
+    """Return the name, as `name_by_id` gives it, of the node at a position."""
     labels = nodes.label_sets[nodes.label_codes[position]]
     return name_by_id(connection, scope, nodes.element_ids(np.array([position]))[0], labels)
 
 
 def name_by_id(connection: Connection, scope: Scope, element_id: str, labels: Collection[str]) -> str:
-    """Return the key of a node for a message; its element id if it has no key, or was deleted."""
+    """Return a node's key for a message, or its element id if it has no key or was deleted."""
     keys = scope.projection.keys
     if not keys.by_label:
         return element_id
@@ -264,7 +264,7 @@ def name_by_id(connection: Connection, scope: Scope, element_id: str, labels: Co
 def read_properties(
     connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
 ) -> Iterator[tuple[Positions, dict[str, list[Any]]]]:
-    """Read attributes and keys of all nodes, fewer at a time when their values are long.
+    """Read attributes and keys of all nodes in chunks that shrink if values are long.
 
     Yield the nodes of a chunk that still exist, and their `plain_values` of each property. A node that is
     never among them has been deleted.
@@ -355,7 +355,7 @@ def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str
 
 
 def _length(column: Sequence[Any]) -> int:
-    """Return how long a column is in memory, in numbers of 8 bytes, roughly."""
+    """Estimate a column's size in memory, in units of 8 bytes."""
     lists = [value for value in column if type(value) is list]
     texts = [value for value in column if type(value) is str]
     of_texts = chain.from_iterable(value for value in lists if value and type(value[0]) is str)

@@ -1,4 +1,4 @@
-"""What goes to the server, checked before anything is sent: coordinates and predicted links as columns."""
+"""Coordinates and predicted links as columns, checked before anything is sent to the server."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class Links(Protocol):
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates fit to be stored, a row for each of the N nodes of the graph."""
+    """Checked coordinates, one row for each of the N nodes of the graph."""
 
     kind: str  # one of `COORDINATES`
     values: Array  # (N, width), finite
@@ -81,7 +81,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class LinkColumns:
-    """Predicted links fit to be stored, sorted by source, then target; columns of shape (L,)."""
+    """Checked predicted links, sorted by source, then target; columns of shape (L,)."""
 
     source: NDArray[np.int64]  # rows of the graph; no pair comes twice with the same type
     target: NDArray[np.int64]
@@ -122,7 +122,7 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
 
 
 def ball_factors(values: Array, kind: str) -> Array | None:
-    """Return what turns the first d of stored coordinates into points of the Poincare ball, shape (N,)."""
+    """Return the factors, shape (N,), that scale the first d stored coordinates into the Poincare ball."""
     return None if kind == "poincare" else _TO_BALL[kind](values)
 
 

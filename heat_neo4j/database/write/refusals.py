@@ -1,4 +1,4 @@
-"""What writing must not touch: a `WriteRefused` before the first value is sent."""
+"""Checks before a write: each raises `WriteRefused` before the first value is sent."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +14,7 @@ from heat_neo4j.graph import Graph
 
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse to write to what `graph` was read from: the next run would read its own output."""
+    """Refuse names that `graph` was read from: the next run would read its own output."""
     projection = Projection.from_dict(graph.provenance.projection)
     if EMBEDDING in parts:
         read = {*projection.keys.properties, *(attribute.key for attribute in projection.all_attributes)}
@@ -31,7 +31,7 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
 
 
 def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names under which another model has values in the graph."""
+    """Refuse names that another model uses in the graph."""
     for run in book.runs:
         if run.model == names.model:
             continue
@@ -48,7 +48,7 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
 
 
 def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names other than those under which the model is published: its readers go by them."""
+    """Refuse names that differ from those of the published model: its readers use them."""
     version, used = book.published(names.model), book.names(names.model)
     pairs = [(used.link_type, names.link_type)] if "linkRun" in version and LINKS in parts else []
     if "run" in version and EMBEDDING in parts:

@@ -149,7 +149,7 @@ def test_weights_beyond_all_numbers_are_refused():
     found = [("A", 0, 1, 1e308, None), ("A", 1, 0, 1e308, None)]
     with pytest.raises(ProjectionError, match="adds up to infinity"):
         joined(found, Projection(weight="w"), ROWS[0], IN_MEMORY)
-    with pytest.raises(ProjectionError, match="must lie between"):
+    with pytest.raises(ProjectionError, match="weights must be 0 or between"):
         joined([("A", 0, 1, 1e300, None)], Projection(weight="w", aggregation="max"), ROWS[0], IN_MEMORY)
 
 

@@ -141,8 +141,6 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     Attributes
     ----------
-    alpha_ : float
-        The share of steps that followed attributes; ``training_["attributes"]`` has what was measured.
     embedding_ : float64 array of shape (N, d + 1)
         Points of the hyperboloid, time coordinate last, rows as in the graph.
     graph_ : Graph
@@ -239,7 +237,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     @property
     def alpha_(self) -> float:
-        """The share of steps that followed attributes in the training."""
+        """Share of steps that followed attributes; ``training_["attributes"]`` has what was measured."""
         return float(self.training_["alpha"])
 
     @cached_property

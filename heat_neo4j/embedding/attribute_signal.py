@@ -1,4 +1,4 @@
-"""How well each attribute tells linked nodes from others, and how often walks follow the attributes then."""
+"""How well each attribute separates linked nodes from others, and the teleport probability that follows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 AUTO: Literal["auto"] = "auto"
 ALPHA = 0.2
-"""Probability of a teleport where an attribute tells something; without one it is 0."""
+"""Teleport probability if an attribute is informative; otherwise it is 0."""
 
 _PAIRS = 20_000
 _NUMBERS = 1 << 20  # of the rows that are compared
@@ -29,7 +29,7 @@ _Z = 2.576  # standard errors from an estimate to the end of its interval of 99 
 
 @dataclass(frozen=True)
 class AttributeSignal:
-    """How well the similarity of one attribute tells near nodes from others of their degrees."""
+    """How well an attribute's similarity separates linked pairs from random ones of the same degrees."""
 
     name: str  # of the property, or "attributes" for columns without names
     auroc: float  # [0, 1]; 0.5 is chance
@@ -38,17 +38,17 @@ class AttributeSignal:
     n_pairs: int
 
     @property
-    def tells(self) -> bool:
-        """Whether it is surely better than chance."""
+    def is_informative(self) -> bool:
+        """Whether the interval lies above chance."""
         return self.low > 0.5
 
 
 class Teleports(NamedTuple):
-    """How walks follow attributes."""
+    """The teleport probability of walks, and the attributes that teleports follow."""
 
-    alpha: float  # probability of such a step
-    graph: Graph  # with the attributes that they follow
-    signals: tuple[AttributeSignal, ...]  # of all attributes; none where `alpha` was given
+    alpha: float
+    graph: Graph  # with these attributes only
+    signals: tuple[AttributeSignal, ...]  # of all attributes; empty if `alpha` was given
 
     def facts(self) -> dict[str, Any]:
         """Return what was chosen, and why, as JSON data."""
@@ -58,7 +58,7 @@ class Teleports(NamedTuple):
                 "auroc": round(signal.auroc, 4),
                 "interval": [round(signal.low, 4), round(signal.high, 4)],
                 "pairs": signal.n_pairs,
-                "used": signal.tells,
+                "used": signal.is_informative,
             }
             for signal in self.signals
         ]
@@ -66,20 +66,20 @@ class Teleports(NamedTuple):
 
 
 def teleports(graph: Graph, alpha: float | Literal["auto"]) -> Teleports:
-    """Return how walks of a graph follow its attributes: all of them by a given `alpha`, else as measured."""
+    """Return the teleports of a graph: by a given `alpha` to all attributes, else as measured."""
     if alpha != AUTO:
         return Teleports(float(alpha), graph, ())
     signals = attribute_signals(graph)
-    return Teleports(choose_alpha(signals), telling_attributes(graph, signals), signals)
+    return Teleports(choose_alpha(signals), informative_attributes(graph, signals), signals)
 
 
 def attribute_signals(graph: Graph, *, numbers: int = _NUMBERS) -> tuple[AttributeSignal, ...]:
     """Measure each attribute of a graph, in the order of its columns.
 
-    Linked pairs, and pairs with a common neighbour, are compared with the same nodes shuffled, so that
-    degrees tell nothing. Only nodes with the attribute count. The better of the two counts: a film cannot be
-    compared with the users who rate it, but with other films that they rate. Pairs are sampled; their rows
-    have about `numbers` values in all.
+    Linked pairs, and pairs with a common neighbour, are compared with random pairs of the same nodes, so that
+    degrees are equal. Both nodes of a pair must have the attribute. The better AUROC of the two counts: a
+    film has nothing to compare with the users who rate it, but with other films that they rate. Pairs are
+    sampled so that their rows have about `numbers` values in all.
     """
     if graph.n_attributes == 0 or not graph.adjacency.nnz:
         return ()
@@ -88,18 +88,18 @@ def attribute_signals(graph: Graph, *, numbers: int = _NUMBERS) -> tuple[Attribu
 
 
 def choose_alpha(signals: Sequence[AttributeSignal]) -> float:
-    """Return the probability of a teleport: .2 if an attribute tells something, else 0."""
-    return ALPHA if any(signal.tells for signal in signals) else 0.0
+    """Return the teleport probability: 0.2 if an attribute is informative, else 0."""
+    return ALPHA if any(signal.is_informative for signal in signals) else 0.0
 
 
-def telling_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> Graph:
-    """Return the graph with the columns only of attributes that tell something."""
-    if all(signal.tells for signal in signals):
+def informative_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> Graph:
+    """Return the graph with the columns of informative attributes only."""
+    if all(signal.is_informative for signal in signals):
         return graph
     assert graph.attributes is not None
     kept = np.zeros(graph.n_attributes, dtype=np.bool_)
     for signal, (_, columns, _) in zip(signals, _attributes(graph), strict=True):
-        kept[columns] = signal.tells
+        kept[columns] = signal.is_informative
     return replace(graph, attributes=graph.attributes[:, np.flatnonzero(kept)], attribute_names=())
 
 
@@ -114,7 +114,8 @@ def _attributes(graph: Graph) -> Iterator[tuple[str, slice, Mask]]:
         label, columns = entry.get("label"), slice(start, start + len(entry["columns"]))
         name = entry["property"] if label is None else f"{label}.{entry['property']}"
         block = graph.attributes[:, columns]
-        present = np.ones(graph.n_nodes, dtype=np.bool_) if label is None else graph.labels[label]
+        everyone = np.ones(graph.n_nodes, dtype=np.bool_)
+        present = graph.labels.get(label or "", everyone)
         if entry.get("missing"):  # the last column marks nodes without a value
             present = present & ~_filled(block[:, [-1]], fewest=1)
         elif "mean" not in entry:

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from heat_neo4j import HEAT
-from heat_neo4j.embedding.attribute_signal import attribute_signals, choose_alpha, telling_attributes
+from heat_neo4j.embedding.attribute_signal import attribute_signals, choose_alpha, informative_attributes
 from heat_neo4j.graph import Graph, Provenance
 
 GROUPS, SIZE = 6, 40
@@ -63,12 +63,12 @@ def test_an_auroc_is_that_of_all_cosines() -> None:
 def test_what_tells_is_kept_and_noise_is_not() -> None:
     graph = grouped({"kind": kind(), "noise": noise(), "size": noise(1)})
     found = {signal.name: signal for signal in attribute_signals(graph)}
-    assert {name for name, signal in found.items() if signal.tells} == {"kind"}
+    assert {name for name, signal in found.items() if signal.is_informative} == {"kind"}
     assert found["kind"].auroc > 0.6
     assert choose_alpha(tuple(found.values())) == 0.2
     assert choose_alpha((found["noise"],)) == 0.0
     assert choose_alpha(()) == 0.0
-    kept = telling_attributes(graph, tuple(found.values()))
+    kept = informative_attributes(graph, tuple(found.values()))
     np.testing.assert_array_equal(kept.attributes, kind())
 
 
@@ -94,7 +94,7 @@ def test_attributes_of_one_side_count_by_the_neighbours_in_common() -> None:
     graph = grouped({"age": age, "luck": luck}, labels={"User": user, "Film": ~user}, label="User")
     graph = replace(graph, adjacency=sparse.csr_array((likes | likes.T).astype(float)))
     found = attribute_signals(graph)
-    assert [signal.tells for signal in found] == [True, False]
+    assert [signal.is_informative for signal in found] == [True, False]
 
 
 def test_nodes_without_a_value_do_not_count() -> None:
@@ -102,19 +102,19 @@ def test_nodes_without_a_value_do_not_count() -> None:
     has = np.isin(GROUP, (0, 3))
     values = np.column_stack((np.where(has, noise(1)[:, 0], 0.0), ~has)).astype(float)
     (signal,) = attribute_signals(grouped({"luck": values}, missing=True))
-    assert not signal.tells
+    assert not signal.is_informative
     words = np.where(has[:, None], np.eye(5)[np.random.default_rng(4).integers(0, 5, N)], 0.0)
     (signal,) = attribute_signals(Graph(grouped({"kind": kind()}).adjacency, attributes=words))
-    assert not signal.tells
+    assert not signal.is_informative
 
 
 def test_of_few_pairs_only_a_strong_signal_counts() -> None:
     cliques = sparse.block_diag([np.ones((5, 5)) - np.eye(5)] * 6, format="csr")
     strong = np.eye(6)[np.repeat(range(6), 5)]
     (signal,) = attribute_signals(Graph(sparse.csr_array(cliques), attributes=strong))
-    assert (signal.name, signal.n_pairs, signal.tells) == ("attributes", 60, True)
+    assert (signal.name, signal.n_pairs, signal.is_informative) == ("attributes", 60, True)
     (signal,) = attribute_signals(Graph(sparse.csr_array(cliques), attributes=noise()[:30]))
-    assert not signal.tells
+    assert not signal.is_informative
 
 
 def test_a_graph_without_edges_or_attributes_has_no_signal() -> None:

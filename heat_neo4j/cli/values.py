@@ -53,6 +53,8 @@ class Keyed(click.ParamType):  # type: ignore[type-arg]
 class Count(click.IntRange):
     """A whole number in a range, at most `largest`."""
 
+    name = "whole number"
+
     def __init__(self, min: int, max: int | None = None, *, largest: int | None = 2**31 - 1) -> None:
         super().__init__(min, max)
         self._largest = largest
@@ -70,6 +72,8 @@ PORT = Count(1024, 65535)
 
 class Number(click.FloatRange):
     """A finite number in a range, 1e12 at most; above 0, it is at least 1e-12."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""

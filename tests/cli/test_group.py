@@ -150,7 +150,7 @@ def test_a_group_without_a_command_shows_its_help_as_it_is():
 def test_what_is_not_a_number_is_told_of_auto_too():
     result = CliRunner().invoke(heat, ["embed", "--alpha", "aut"])
     assert result.exit_code == 2
-    assert "'aut' is not a valid float range; or give auto" in result.output
+    assert "'aut' is not a valid number; or give auto" in result.output
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_labels_have_keys_and_captions_of_their_own():
         (("--label-attribute", "=x"), "'=x' is not a name and a value"),
         (("--type-weight", "R="), "'R=' is not a name and a value"),
         (("--type-weight", "R=0"), "0.0 is not in the range x>0"),
-        (("--type-weight", "R=two"), "'two' is not a valid float"),
+        (("--type-weight", "R=two"), "'two' is not a valid number"),
         (("--type-weight", "R=1", "--type-weight", "R=2"), "--type-weight: a type is named twice"),
         (("--text", "x", "--attribute", "x"), "text and attributes both name 'x'"),
     ],

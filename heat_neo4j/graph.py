@@ -233,6 +233,19 @@ class Graph:
         """Number of attribute columns F."""
         return 0 if self.attributes is None else int(self.attributes.shape[1])
 
+    def attribute_blocks(self) -> Iterator[tuple[Mapping[str, Any], slice, NDArray[np.bool_]]]:
+        """Yield the recipe of each attribute, its columns, and a mask of the nodes whose value is known."""
+        start = 0
+        for entry in self.provenance.attribute_recipe:
+            columns = slice(start, start + len(entry["columns"]))
+            start = columns.stop
+            known = self.labels.get(entry.get("label", ""), np.ones(self.n_nodes, dtype=np.bool_))
+            if entry.get("missing"):  # the last column marks missing values
+                assert self.attributes is not None
+                mark = self.attributes[:, [start - 1]]
+                known = known & (sparse.csr_array(mark).toarray().ravel() == 0.0)
+            yield entry, columns, known
+
     @property
     def degrees(self) -> NDArray[np.int64]:
         """Number of distinct neighbours of each node, shape (N,)."""

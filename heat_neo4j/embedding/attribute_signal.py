@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.stats import mannwhitneyu
 
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
+from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.embedding.similarity import scaled
 from heat_neo4j.graph import Graph
 
@@ -106,42 +107,32 @@ def informative_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> 
 def _attributes(graph: Graph) -> Iterator[tuple[str, slice, Mask]]:
     """Yield each attribute's name, columns and nodes; columns without names are one attribute."""
     assert graph.attributes is not None
-    recipe, start = graph.provenance.attribute_recipe, 0
-    if not recipe:
-        columns = slice(0, graph.n_attributes)
-        yield "attributes", columns, _filled(graph.attributes)
-    for entry in recipe:
-        label, columns = entry.get("label"), slice(start, start + len(entry["columns"]))
-        name = entry["property"] if label is None else f"{label}.{entry['property']}"
-        block = graph.attributes[:, columns]
-        everyone = np.ones(graph.n_nodes, dtype=np.bool_)
-        present = graph.labels.get(label or "", everyone)
-        if entry.get("missing"):  # the last column marks nodes without a value
-            present = present & ~_filled(block[:, [-1]], fewest=1)
-        elif "mean" not in entry:
-            present = present & _filled(block)
-        yield name, columns, present
-        start = columns.stop
+    if not graph.provenance.attribute_recipe:
+        yield "attributes", slice(0, graph.n_attributes), _filled(graph.attributes)
+    for entry, columns, known in graph.attribute_blocks():
+        # Categories and texts have no mark of missing values.
+        unmarked = "mean" not in entry and not entry.get("missing")
+        present = known & _filled(graph.attributes[:, columns]) if unmarked else known
+        yield Attribute.of(entry).name, columns, present
 
 
-def _filled(block: Any, fewest: int = 2) -> Mask:
-    """Mark rows with a value; a row of fewer columns than `fewest` may say something by 0."""
-    if block.shape[1] < fewest:
+def _filled(block: Any) -> Mask:
+    """Mark rows with a value other than 0; all rows of a single column, of which 0 may be a value."""
+    if block.shape[1] < 2:
         return np.ones(block.shape[0], dtype=np.bool_)
     return np.asarray((block != 0).sum(axis=1)).ravel() > 0
 
 
 def _linked(graph: Graph) -> Rows:
-    """Return pairs of neighbours, drawn from all."""
-    upper = sparse.triu(graph.adjacency, k=1, format="coo")
-    pairs = np.column_stack((upper.row, upper.col)).astype(np.int64)
+    """Return pairs of neighbours, sampled from all."""
+    pairs = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64)
     if len(pairs) > _PAIRS:
         pairs = pairs[np.sort(_generator().choice(len(pairs), _PAIRS, replace=False))]
     return pairs
 
 
 def _beside(graph: Graph) -> Rows:
-    """Return pairs of nodes with a neighbour in common: of each drawn link, a neighbour of one end."""
+    """Return pairs of nodes with a common neighbour: for each sampled link, a random neighbour of one end."""
     random, adjacency = _generator(), graph.adjacency
     pairs = _linked(graph)
     middle, first = np.where(random.random((len(pairs), 1)) < 0.5, pairs, pairs[:, ::-1]).T
@@ -154,7 +145,7 @@ def _beside(graph: Graph) -> Rows:
 def _signal(
     graph: Graph, name: str, columns: slice, present: Mask, sets: Sequence[Rows], numbers: int
 ) -> AttributeSignal:
-    """Measure an attribute by the set of pairs that it tells best, of nodes that have it."""
+    """Measure an attribute on the set of pairs that it separates best, of nodes that have it."""
     assert graph.attributes is not None
     rows, background = scaled(graph.attributes[:, columns])
     rows = sparse.csr_array(rows)
@@ -170,7 +161,8 @@ def _signal(
 
     found = []
     for pairs in sets:
-        u, v = pairs[present[pairs].all(axis=1)][:most].T
+        own = pairs[present[pairs].all(axis=1)]
+        u, v = own[:: -(-len(own) // most) or 1].T  # from all rows, not the first ones
         found.append(_interval(name, cosines(u, v), cosines(u, _generator().permutation(v))))
     return max(found, key=lambda signal: signal.low)
 

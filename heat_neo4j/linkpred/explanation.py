@@ -326,14 +326,11 @@ def _known_values(graph: Graph) -> sparse.csc_array:
     """Return the attributes without imputed means and without missing-value indicator columns."""
     assert graph.attributes is not None
     columns = sparse.csc_array(graph.attributes)
-    blocks, start = [], 0
-    for entry in graph.provenance.attribute_recipe:
-        block = columns[:, start : start + len(entry["columns"])]
-        start += block.shape[1]
-        knows = graph.labels.get(entry.get("label", ""), np.ones(graph.n_nodes, dtype=np.bool_))
+    blocks = []
+    for entry, place, knows in graph.attribute_blocks():
+        block = columns[:, place]
         counts = np.ones(block.shape[1])
         if entry.get("missing"):
-            knows = knows & (block[:, [-1]].toarray().ravel() == 0.0)
             counts[-1] = 0.0
         blocks.append(sparse.diags_array(knows.astype(np.float64)) @ block @ sparse.diags_array(counts))
     known = sparse.csc_array(sparse.hstack(blocks)) if blocks else columns

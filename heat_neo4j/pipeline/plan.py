@@ -365,7 +365,8 @@ def _changed_shares(
     """Return the share of each node's steps that the changes affect."""
     if at_nodes is None:
         return None
-    alpha = teleports(graph, alpha).alpha if graph.n_attributes else 0.0
+    is_changed = at_nodes.edges.any() or at_nodes.attributes.any()
+    alpha = teleports(graph, alpha).alpha if is_changed and graph.n_attributes else 0.0
     by_edges = np.minimum(at_nodes.edges / np.maximum(graph.degrees, 1), 1.0)
     by_edges[(at_nodes.edges > 0) & (graph.degrees == 0)] = 1.0
     shares = np.where(graph.degrees == 0, 1.0, alpha) * at_nodes.attributes

@@ -126,6 +126,14 @@ def test_a_graph_without_edges_or_attributes_has_no_signal() -> None:
 def test_wide_rows_are_compared_by_fewer_pairs() -> None:
     graph = grouped({"kind": kind()})
     assert 100 < attribute_signals(graph, numbers=2_000)[0].n_pairs < graph.adjacency.nnz // 2
+    # Only in the first half of the cliques do nodes share a value: the sample must not be of these alone.
+    cliques = sparse.csr_array(sparse.block_diag([np.ones((20, 20)) - np.eye(20)] * 12))
+    clique = np.repeat(range(12), 20)
+    values = np.where(clique < 6, clique, np.random.default_rng(6).integers(0, 6, 240))
+    halves = Graph(cliques, attributes=np.eye(6)[values])
+    (few,), (every,) = attribute_signals(halves, numbers=600), attribute_signals(halves)
+    assert few.n_pairs < every.n_pairs / 2
+    assert few.low < every.auroc < few.high
 
 
 def test_noise_changes_no_bit_of_an_embedding() -> None:

@@ -1,0 +1,255 @@
+"""Hierarchical relationship types: found from a graph's relationships alone, with the general end of each.
+
+In a hierarchy, relationships lead from many specific nodes to few general ones, over several levels and
+without cycles. Either nearly every specific node has one direct general node, as in a tree, or the type is
+transitive, as in a tree's closure. Networks of dependencies, citations or friends are neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j.graph import Graph, Relationships
+
+Rows = NDArray[np.int64]
+End = Literal["source", "target"]
+
+_FEWEST = 100  # relationships: fewer are no evidence
+_CYCLIC = 0.01  # maximum share of relationships on a cycle
+_BRANCHING = 2.0  # minimum number of specific nodes for each general one
+_DEEP = 0.2  # minimum share of relationships that lead to a node that is specific itself
+_LEVELS = 3  # minimum number of levels
+_ONE = 0.9  # minimum share of specific nodes with one general node, in a tree
+_TRANSITIVE = 0.75  # minimum share of two-step paths that a relationship shortens, in a closure
+_SAMPLE = 5_000  # two-step paths sampled
+_MOST_LEVELS = 100  # levels counted
+_LONGEST = 60  # characters of a type that are shown
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """How hierarchical a relationship type is, with the evidence.
+
+    Parameters
+    ----------
+    type : str
+        The relationship type.
+    towards : {"target", "source"}
+        The general end: the one where relationships concentrate on few nodes.
+    n_relationships : int
+        Number of relationships, parallel ones counted once.
+    n_specific, n_general : int
+        Number of nodes at the specific and at the general end; a node can be at both.
+    n_with_one : int
+        Special nodes with exactly one direct general node.
+    n_cyclic : int
+        Relationships on a directed cycle.
+    deep : float in [0, 1]
+        Share of relationships whose general end has a general node itself; 0 in a bipartite type.
+    transitive : float in [0, 1]
+        Share of two-step paths that a relationship shortens, in a sample of 5,000; 0 if there are none.
+    levels : int
+        Nodes on the longest path, 100 at most; a cycle counts as one node. 2 in a bipartite type.
+    """
+
+    type: str
+    towards: End
+    n_relationships: int
+    n_specific: int
+    n_general: int
+    n_with_one: int
+    n_cyclic: int
+    deep: float
+    transitive: float
+    levels: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the evidence suffices to call the type a hierarchy."""
+        acyclic = self.n_cyclic <= _CYCLIC * self.n_relationships
+        return _branches(self) and acyclic and self.levels >= _LEVELS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as JSON data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Return the evidence in words, such as ``PART_OF, target is more general: ...``."""
+        specific = "source" if self.towards == "target" else "target"
+        share = self.n_with_one / self.n_specific
+        order = f"{share:.0%} of {plural(self.n_specific, specific)} have one {self.towards}"
+        if share < _ONE <= _ONE + self.transitive - _TRANSITIVE:
+            order = f"{self.transitive:.0%} of two-step paths are relationships, too"
+        cycles = "no cycles"
+        if self.n_cyclic:
+            cycles = f"{plural(self.n_cyclic, 'relationship')} on cycles"
+        more = " or more" if self.levels == _MOST_LEVELS else ""
+        levels = f"{self.levels}{more} levels"
+        kind = display_text(self.type, _LONGEST)
+        return f"{kind}, {self.towards} is more general: {order}, {cycles}, {levels}"
+
+
+class _Counts(NamedTuple):
+    """What is counted quickly; the names are those of `Hierarchy`."""
+
+    towards: End
+    n_relationships: int
+    n_specific: int
+    n_general: int
+    n_with_one: int
+    deep: float
+    transitive: float
+
+
+def find_hierarchies(graph: Graph) -> tuple[Hierarchy, ...]:
+    """Return the hierarchical relationship types of a graph, the largest first.
+
+    A type is hierarchical if at least 100 relationships lead to at most half as many general nodes as there
+    are specific ones; at most 1 % of them are on a cycle; a fifth or more leads to a node that is specific
+    itself; there are three levels or more; and either 90 % of the specific nodes have one general node, or
+    75 % of two-step paths are relationships themselves. Bipartite types, such as User-RATED->Film, have two
+    levels and are never hierarchical.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph; one without types and directions has no hierarchies.
+
+    Returns
+    -------
+    tuple of Hierarchy
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from heat_neo4j.graph import Graph, Relationships
+    >>> child = np.arange(1, 364)
+    >>> parent = (child - 1) // 3
+    >>> graph = Graph(
+    ...     sparse.csr_array((np.ones(363), (child, parent)), shape=(364, 364)),
+    ...     relationships=Relationships.from_pairs({"PART_OF": (child, parent)}),
+    ... )
+    >>> print(*find_hierarchies(graph))
+    PART_OF, target is more general: 100% of 363 sources have one target, no cycles, 6 levels
+    """
+    if graph.relationships is None:
+        return ()
+    found = []
+    for name in graph.relationships.types:
+        counts = _count(graph.relationships, name, graph.n_nodes)
+        if _branches(counts):  # the rest takes longer
+            hierarchy = _with_levels(graph.relationships, name, graph.n_nodes, counts)
+            if hierarchy.is_clear:
+                found.append(hierarchy)
+    return tuple(sorted(found, key=lambda each: (-each.n_relationships, each.type)))
+
+
+def inspect_hierarchy(graph: Graph, name: str) -> Hierarchy:
+    """Return the general end of a relationship type and how hierarchical it is, whatever the type.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph that knows types and directions.
+    name : str
+        A relationship type of the graph.
+
+    Returns
+    -------
+    Hierarchy
+
+    Raises
+    ------
+    ValueError
+        If the graph knows no types, or has no such type.
+    """
+    if graph.relationships is None:
+        raise ValueError("a hierarchy needs a graph with relationship types and directions")
+    if name not in graph.relationships.types:
+        known = ", ".join(map(display_text, graph.relationships.types))
+        raise ValueError(f"no relationships of type {display_text(name)}: the graph has {known or 'none'}")
+    counts = _count(graph.relationships, name, graph.n_nodes)
+    return _with_levels(graph.relationships, name, graph.n_nodes, counts)
+
+
+def _branches(counts: _Counts | Hierarchy) -> bool:
+    """Return whether the type leads from many nodes to few over several levels, as a tree or closure does."""
+    return (
+        counts.n_relationships >= _FEWEST
+        and counts.n_specific >= _BRANCHING * counts.n_general
+        and counts.deep >= _DEEP
+        and (counts.n_with_one >= _ONE * counts.n_specific or counts.transitive >= _TRANSITIVE)
+    )
+
+
+def _count(relationships: Relationships, name: str, n_nodes: int) -> _Counts:
+    source, target = (ends.astype(np.int64) for ends in relationships.of(name))
+    out, into = (np.bincount(ends, minlength=n_nodes) for ends in (source, target))
+    # The general end is the one where a random relationship has more others at its node.
+    towards: End = "target" if into @ into >= out @ out else "source"
+    up, down, above = (out, into, target) if towards == "target" else (into, out, source)
+    return _Counts(
+        towards,
+        len(source),
+        int(np.count_nonzero(up)),
+        int(np.count_nonzero(down)),
+        int(np.count_nonzero(up == 1)),
+        float(np.mean(up[above] > 0)),
+        _transitive(source, target, out),
+    )
+
+
+def _transitive(source: Rows, target: Rows, out: Rows) -> float:
+    """Return the share of two-step paths that a relationship shortens; ends are sorted by source, target."""
+    n = len(out)
+    rng = np.random.default_rng(0)
+    first = np.flatnonzero(out[target])
+    if not len(first):
+        return 0.0
+    first = first[rng.integers(len(first), size=_SAMPLE)]
+    middle = target[first]
+    second = (np.cumsum(out) - out)[middle] + (rng.random(_SAMPLE) * out[middle]).astype(np.int64)
+    ends = np.column_stack((source[first], target[second]))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    codes, wanted = source * n + target, ends @ (n, 1)
+    place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+    return float(np.mean(codes[place] == wanted)) if len(wanted) else 0.0
+
+
+def _with_levels(relationships: Relationships, name: str, n_nodes: int, counts: _Counts) -> Hierarchy:
+    source, target = relationships.of(name)
+    _, component = connected_components(relationships.matrix(name, n_nodes), connection="strong")
+    ends = np.column_stack((component[source], component[target])).astype(np.int64)
+    between = ends[ends[:, 0] != ends[:, 1]]
+    return Hierarchy(
+        name,
+        **counts._asdict(),
+        n_cyclic=len(ends) - len(between),
+        levels=_levels(np.unique(between, axis=0), int(component.max()) + 1),
+    )
+
+
+def _levels(edges: Rows, n_nodes: int) -> int:
+    """Return the number of nodes on the longest path of an acyclic graph, or the most that are counted."""
+    above, below = edges[:, 1], edges[:, 0]
+    down = sparse.csr_array((np.ones(len(edges), np.int8), (above, below)), shape=(n_nodes, n_nodes))
+    starts, sizes = down.indptr.astype(np.int64), np.diff(down.indptr).astype(np.int64)
+    left = np.bincount(below, minlength=n_nodes)  # relationships to nodes that have no level yet
+    level = np.unique(above[left[above] == 0])
+    levels = 1
+    while len(level) and levels < _MOST_LEVELS:
+        counts = sizes[level]
+        places = np.repeat(starts[level] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        reached, times = np.unique(down.indices[places], return_counts=True)
+        left[reached] -= times
+        level = reached[left[reached] == 0]
+        levels += len(level) > 0
+    return levels

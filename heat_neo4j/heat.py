@@ -82,7 +82,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     alpha : float in [0, 1] or "auto", default "auto"
         Share of steps that follow attributes; 0 is topology only. "auto" measures how well each attribute
         tells linked nodes from others: steps follow those that do, with a share of 0.2, and no other. If none
-        does, the share is 0. A number applies to all attributes.
+        does, the share is 0, or 0.05 in a graph of which more than 5 % lie outside its largest component. A
+        number applies to all attributes.
     forward : float in [0, 1], default 0.5
         Weight of a step along a relationship; a step back weighs 1 - `forward`. 0.5 follows either way
         alike, 1 only the direction. Other values than 0.5 need a graph that knows directions.

@@ -255,12 +255,16 @@ def _alpha(training: Mapping[str, Any]) -> Iterator[str]:
     if not measured:
         return
     share = f"alpha {training['alpha']:g}"
-    parts = [
-        [f"{each['name']} {each['auroc']:.2f}" for each in measured if each["used"] == used]
-        for used in (True, False)
-    ]
-    if parts[0]:
-        yield f"{share}: AUROC of linked nodes against others by {_few(parts[0])}"
-    if parts[1]:
-        where = "" if parts[0] else f"{share}: "
-        yield f"{where}not used, as no better than chance: {_few(parts[1])}"
+    used, others = (
+        [f"{each['name']} {each['auroc']:.2f}" for each in measured if each["used"] == is_used]
+        for is_used in (True, False)
+    )
+    unused = f"not used, as no better than chance: {_few(others)}"
+    if used:
+        yield f"{share}: AUROC of linked nodes against others by {_few(used)}"
+        if others:
+            yield unused
+    elif training["alpha"] > 0.0:
+        yield f"{share}: random jumps join the pieces of the graph; no better than chance: {_few(others)}"
+    else:
+        yield f"{share}: {unused}"

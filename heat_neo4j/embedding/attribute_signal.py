@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import mannwhitneyu
 
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
 from heat_neo4j.attributes.table import Attribute
-from heat_neo4j.embedding.similarity import scaled
+from heat_neo4j.embedding.similarity import compared_block, scaled
 from heat_neo4j.graph import Graph
 
 Rows = NDArray[np.int64]
@@ -21,8 +22,11 @@ Mask = NDArray[np.bool_]
 
 AUTO: Literal["auto"] = "auto"
 ALPHA = 0.2
-"""Teleport probability if an attribute is informative; otherwise it is 0."""
+"""Teleport probability if an attribute is informative."""
+JUMPS = 0.05
+"""Teleport probability if no attribute is, and the graph is in pieces that only teleports connect."""
 
+_PIECES = 0.05  # of the nodes, outside the largest component
 _PAIRS = 20_000
 _NUMBERS = 1 << 20  # of the rows that are compared
 _Z = 2.576  # standard errors from an estimate to the end of its interval of 99 %
@@ -71,7 +75,10 @@ def teleports(graph: Graph, alpha: float | Literal["auto"]) -> Teleports:
     if alpha != AUTO:
         return Teleports(float(alpha), graph, ())
     signals = attribute_signals(graph)
-    return Teleports(choose_alpha(signals), informative_attributes(graph, signals), signals)
+    informative = any(signal.is_informative for signal in signals)
+    if not informative and signals and is_in_pieces(graph):
+        return Teleports(JUMPS, graph, signals)
+    return Teleports(ALPHA if informative else 0.0, informative_attributes(graph, signals), signals)
 
 
 def attribute_signals(graph: Graph, *, numbers: int = _NUMBERS) -> tuple[AttributeSignal, ...]:
@@ -85,12 +92,13 @@ def attribute_signals(graph: Graph, *, numbers: int = _NUMBERS) -> tuple[Attribu
     if graph.n_attributes == 0 or not graph.adjacency.nnz:
         return ()
     sets = (_linked(graph), _beside(graph))
-    return tuple(_signal(graph, *attribute, sets, numbers) for attribute in _attributes(graph))
+    return tuple(_signal(*attribute, sets, numbers) for attribute in _attributes(graph))
 
 
-def choose_alpha(signals: Sequence[AttributeSignal]) -> float:
-    """Return the teleport probability: 0.2 if an attribute is informative, else 0."""
-    return ALPHA if any(signal.is_informative for signal in signals) else 0.0
+def is_in_pieces(graph: Graph) -> bool:
+    """Return whether more than 5 % of the nodes lie outside the largest connected component."""
+    _, component = connected_components(graph.adjacency, directed=False)
+    return bool(np.bincount(component).max() < (1.0 - _PIECES) * graph.n_nodes)
 
 
 def informative_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> Graph:
@@ -98,22 +106,32 @@ def informative_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> 
     if all(signal.is_informative for signal in signals):
         return graph
     assert graph.attributes is not None
+    if not graph.provenance.attribute_recipe:  # one attribute
+        return replace(graph, attributes=graph.attributes[:, :0], attribute_names=())
     kept = np.zeros(graph.n_attributes, dtype=np.bool_)
-    for signal, (_, columns, _) in zip(signals, _attributes(graph), strict=True):
+    recipe = []
+    for signal, (entry, columns, _) in zip(signals, graph.attribute_blocks(), strict=True):
         kept[columns] = signal.is_informative
-    return replace(graph, attributes=graph.attributes[:, np.flatnonzero(kept)], attribute_names=())
+        recipe += [entry] if signal.is_informative else []
+    return replace(
+        graph,
+        attributes=graph.attributes[:, np.flatnonzero(kept)],
+        attribute_names=(),
+        provenance=replace(graph.provenance, attribute_recipe=recipe),
+    )
 
 
-def _attributes(graph: Graph) -> Iterator[tuple[str, slice, Mask]]:
-    """Yield each attribute's name, columns and nodes; columns without names are one attribute."""
+def _attributes(graph: Graph) -> Iterator[tuple[str, Any, Mask]]:
+    """Yield each attribute's name, columns as compared, and nodes; without names, all are one attribute."""
     assert graph.attributes is not None
     if not graph.provenance.attribute_recipe:
-        yield "attributes", slice(0, graph.n_attributes), _filled(graph.attributes)
+        yield "attributes", graph.attributes, _filled(graph.attributes)
     for entry, columns, known in graph.attribute_blocks():
+        block = graph.attributes[:, columns]
         # Categories and texts have no mark of missing values.
         unmarked = "mean" not in entry and not entry.get("missing")
-        present = known & _filled(graph.attributes[:, columns]) if unmarked else known
-        yield Attribute.of(entry).name, columns, present
+        present = known & _filled(block) if unmarked else known
+        yield Attribute.of(entry).name, compared_block(entry, block, known), present
 
 
 def _filled(block: Any) -> Mask:
@@ -142,12 +160,9 @@ def _beside(graph: Graph) -> Rows:
     return np.column_stack((first[differ], second[differ])).astype(np.int64)
 
 
-def _signal(
-    graph: Graph, name: str, columns: slice, present: Mask, sets: Sequence[Rows], numbers: int
-) -> AttributeSignal:
+def _signal(name: str, block: Any, present: Mask, sets: Sequence[Rows], numbers: int) -> AttributeSignal:
     """Measure an attribute on the set of pairs that it separates best, of nodes that have it."""
-    assert graph.attributes is not None
-    rows, background = scaled(graph.attributes[:, columns])
+    rows, background = scaled(block)
     rows = sparse.csr_array(rows)
     parts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
     scalars = node_scalars(*parts, background)

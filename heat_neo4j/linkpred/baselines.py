@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, attribute_rows
@@ -130,7 +131,7 @@ def unit_attributes(graph: Graph) -> AttributeRows | None:
     """Return the attribute rows scaled to length 1; None for a graph without attributes."""
     if graph.attributes is None or graph.n_attributes == 0:
         return None
-    return attribute_rows(graph.attributes).unit()
+    return attribute_rows(compared(graph)).unit()
 
 
 def attribute_cosine(graph: Graph) -> DirectedScorer | None:

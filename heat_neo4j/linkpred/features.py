@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.embedding.postprocessing import with_neighbours
+from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows, placed, unit_rows
+from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows, placed, unit_rows
 from heat_neo4j.linkpred.baselines import (
     adamic_adar,
     largest_singular,
@@ -119,6 +120,11 @@ class PairFeatures:
     def of(self, pattern: Pattern | None) -> PatternFeatures:
         """Return the features of a pattern, or of all pairs of an undirected graph."""
         return PatternFeatures(self, pattern)
+
+    @cached_property
+    def compared(self) -> Attributes:
+        """Attributes by which nodes are compared."""
+        return compared(self.graph)
 
     @cached_property
     def of_any_pattern(self) -> dict[str, Feature]:
@@ -272,9 +278,9 @@ class PatternFeatures:
 
         Over all nodes, a column that one whole label shares would dominate all others.
         """
-        attributes = self._graph.attributes
-        if attributes is None or not self._graph.n_attributes:
+        if not self._graph.n_attributes:
             return {}
+        attributes = self._shared.compared
         sources, targets, out, back = self._sources, self._targets, self._out, self._back
         ends = np.union1d(sources, targets)
         of_ends = of_targets = of_sources = centred_rows(attributes, ends, ends)

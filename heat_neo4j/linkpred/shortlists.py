@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from heat_neo4j._kernels.lists import NOBODY, best_products, fused
 from heat_neo4j._kernels.sweeps import NO_PARTNER
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
+from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows
+from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
 from heat_neo4j.linkpred.scorers import csr_parts, parts_of_lists
@@ -79,6 +81,10 @@ class Surroundings:
         self._near: dict[bytes, Lists] = {}
         self._rows: dict[bytes, AttributeRows] = {}
 
+    @cached_property
+    def _compared(self) -> Attributes:
+        return compared(self._graph)
+
     def of(
         self,
         candidates: CandidatePairs,
@@ -136,10 +142,9 @@ class Surroundings:
         return self._near[key]
 
     def _attributes(self, candidates: CandidatePairs, nodes: Rows) -> AttributeRows:
-        assert self._graph.attributes is not None
         key = b"/".join(each.tobytes() for each in (candidates.nodes, nodes))
         if key not in self._rows:
-            self._rows[key] = centred_rows(self._graph.attributes, nodes, candidates.nodes)
+            self._rows[key] = centred_rows(self._compared, nodes, candidates.nodes)
         return self._rows[key]
 
 

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from heat_neo4j import HEAT
-from heat_neo4j.embedding.attribute_signal import attribute_signals, choose_alpha, informative_attributes
+from heat_neo4j.embedding.attribute_signal import attribute_signals, informative_attributes, teleports
 from heat_neo4j.graph import Graph, Provenance
 
 GROUPS, SIZE = 6, 40
@@ -21,7 +21,7 @@ def grouped(attributes: dict[str, np.ndarray], labels=None, seed=0, **more) -> G
     rng = np.random.default_rng(seed)
     there = np.triu(rng.random((N, N)) < np.where(GROUP[:, None] == GROUP, 0.4, 0.02), 1)
     recipe = [
-        {"property": name, "kind": "number", "mean": 0.0, "columns": list(range(values.shape[1])), **more}
+        {"property": name, "kind": "point", "mean": [0.0], "columns": list(range(values.shape[1])), **more}
         for name, values in attributes.items()
     ]
     return Graph(
@@ -65,11 +65,19 @@ def test_what_tells_is_kept_and_noise_is_not() -> None:
     found = {signal.name: signal for signal in attribute_signals(graph)}
     assert {name for name, signal in found.items() if signal.is_informative} == {"kind"}
     assert found["kind"].auroc > 0.6
-    assert choose_alpha(tuple(found.values())) == 0.2
-    assert choose_alpha((found["noise"],)) == 0.0
-    assert choose_alpha(()) == 0.0
     kept = informative_attributes(graph, tuple(found.values()))
     np.testing.assert_array_equal(kept.attributes, kind())
+    assert [entry["property"] for entry in kept.provenance.attribute_recipe] == ["kind"]
+
+
+def test_noise_only_joins_the_pieces_of_a_graph() -> None:
+    whole = grouped({"noise": noise()})
+    apart = replace(whole, adjacency=sparse.csr_array(whole.adjacency.multiply(np.equal.outer(GROUP, GROUP))))
+    assert (teleports(whole, "auto").alpha, teleports(apart, "auto").alpha) == (0.0, 0.05)
+    assert teleports(apart, "auto").graph.n_attributes == 2
+    assert teleports(replace(apart, attributes=None), "auto").alpha == 0.0
+    informative = replace(grouped({"kind": kind()}), adjacency=apart.adjacency)
+    assert teleports(informative, "auto").alpha == 0.2
 
 
 def test_degrees_alone_tell_nothing() -> None:

@@ -143,7 +143,8 @@ class Graph:
         weights does not change the embedding. Zero weights and self-loops are dropped, as walks learn nothing
         from them. Stored as `scipy.sparse.csr_array`, float64, sorted indices.
     attributes : sparse or dense array of shape (N, F), optional
-        Finite raw attribute values X; `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
+        Finite raw attribute values X; `HEAT` scales them. Stored as CSR array, or C-ordered float64 array;
+        float32 if all attributes are vectors.
     node_ids : sequence of str, optional
         Element ids of the database, in row order. Empty if the graph does not come from a database.
     keys : sequence, optional
@@ -176,7 +177,7 @@ class Graph:
     """
 
     adjacency: sparse.csr_array
-    attributes: sparse.csr_array | NDArray[np.float64] | None = None
+    attributes: sparse.csr_array | NDArray[np.float64] | NDArray[np.float32] | None = None
     node_ids: Sequence[str] = ()
     keys: Sequence[Any] = ()
     labels: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
@@ -194,8 +195,10 @@ class Graph:
         object.__setattr__(self, "adjacency", adjacency)
         object.__setattr__(self, "checked", adjacency)
         if self.attributes is not None:
+            recipe = self.provenance.attribute_recipe
+            is_short = bool(recipe) and all("centre" in entry for entry in recipe)
             checked = _checked_attributes(
-                self.attributes, adjacency.shape[0], self.keys, self.attribute_names
+                self.attributes, adjacency.shape[0], self.keys, self.attribute_names, is_short=is_short
             )
             object.__setattr__(self, "attributes", checked)
         n = adjacency.shape[0]
@@ -473,16 +476,16 @@ def _same(a: sparse.csr_array, b: sparse.csr_array) -> bool:
 
 
 def _checked_attributes(
-    values: Any, n: int, names: Sequence[Any], columns: Sequence[str]
-) -> sparse.csr_array | NDArray[np.float64]:
-    """Check shape and finiteness; return a CSR array or a C-ordered float64 array."""
-    result: sparse.csr_array | NDArray[np.float64]
+    values: Any, n: int, names: Sequence[Any], columns: Sequence[str], *, is_short: bool
+) -> sparse.csr_array | NDArray[np.float64] | NDArray[np.float32]:
+    """Check shape and finiteness; return a CSR array or a C-ordered array, float32 if `is_short`."""
+    result: sparse.csr_array | NDArray[np.float64] | NDArray[np.float32]
     if _is_sparse(values):
         result = sparse.csr_array(values, dtype=np.float64)
         result.sum_duplicates()
         numbers = result.data
     else:
-        result = numbers = np.ascontiguousarray(values, dtype=np.float64)
+        result = numbers = np.ascontiguousarray(values, dtype=np.float32 if is_short else np.float64)
     if result.ndim != 2 or result.shape[0] != n:
         raise ValueError(f"attributes must have shape ({n}, F), got {result.shape}")
     bad = [~np.isfinite(numbers[part]) for part in _parts(len(numbers))]

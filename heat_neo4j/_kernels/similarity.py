@@ -39,6 +39,7 @@ _SCALARS = 3
 _ROUNDING = 1e-12  # a sum below this share of its terms is a rounding error
 _PROBES = 64  # a node gets a list if this many proposals are all rejected
 _PROBE_KEY = np.uint64(0x243F6A8885A308D3)
+_COIN_KEY = np.uint64(0x13198A2E03707344)
 _SHORTER = 8  # length ratio of two rows from which binary search replaces merging
 
 
@@ -63,6 +64,9 @@ class Similarity(NamedTuple):
     listed_from: NDArray[np.int64]  # (N + 1,): start of each node's list
     listed_nodes: NDArray[np.int32]
     listed_cumulative: NDArray[np.float64]  # cumulative weights within each list
+    near: NDArray[np.int32]  # (N, k) or (0, 0): nodes with similar vectors, see `near_vectors`
+    near_cumulative: NDArray[np.float32]  # (N, k) or (0, 0): cumulative weights of each row
+    near_share: float  # of the draws that follow vectors, at nodes that are similar to others in both ways
 
 
 @njit(cache=True, error_model="numpy")
@@ -465,6 +469,42 @@ def sample_similar(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen:
     The first `n` entries of `places` index `nodes`, `states` (one stream each) and `chosen`, which receives a
     node drawn from Y_u, or NO_SIMILAR.
     """
+    if s.near.shape[0] > 0:
+        _draw_near(s, nodes, states, places, n, chosen)
+        return
+    _draw_others(s, nodes, states, places, n, chosen)
+
+
+@njit(cache=True)
+def _draw_near(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
+    """See `sample_similar`: draw by vectors, or by the other attributes where a coin says so."""
+    others = np.empty(n, dtype=np.int64)
+    n_others = np.int64(0)
+    for a in range(n):
+        if unit(mix(states[places[a]] ^ _COIN_KEY)) >= s.near_share:
+            others[n_others] = places[a]
+            n_others += 1
+        chosen[places[a]] = NO_SIMILAR
+    if n_others > 0:
+        _draw_others(s, nodes, states, others, n_others, chosen)
+    n_others = np.int64(0)
+    last = s.near.shape[1] - 1
+    for a in range(n):
+        i = places[a]
+        if chosen[i] == NO_SIMILAR:
+            weights = s.near_cumulative[nodes[i]]
+            if weights[last] > 0.0:
+                chosen[i] = s.near[nodes[i], draw_cumulative(weights, 0, last + 1, states[i])]
+            elif s.near_share < 1.0:
+                others[n_others] = i
+                n_others += 1
+    if n_others > 0:
+        _draw_others(s, nodes, states, others, n_others, chosen)
+
+
+@njit(cache=True)
+def _draw_others(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
+    """See `sample_similar`: draw by the attributes that are not vectors."""
     size = s.table.shape[0]
     lists = s.listed.shape[0] > 0
     for a in range(n):

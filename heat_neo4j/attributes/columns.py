@@ -8,7 +8,6 @@ other digits on another processor, and in another place of an array.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -18,10 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import cos, log, sin
-from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.values import (
-    BadValuesError,
     Block,
     Kind,
     Point,
@@ -31,6 +28,7 @@ from heat_neo4j.attributes.values import (
     TimeOfDay,
     finite,
 )
+from heat_neo4j.attributes.vectors import MOST, Lists
 from heat_neo4j.errors import ProjectionError
 
 HASHED = 2**12  # numbers that words are hashed to, at most as many columns
@@ -83,6 +81,8 @@ def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
             return are_words and _are(float, weights) and len(words) == len(weights) == n_columns
         case Kind.CATEGORY | Kind.TAGS, {"values": [*values], "other": bool(other)}:
             return _are(str, values) and len(values) + other == n_columns
+        case Kind.VECTOR, {"centre": [*centre], "width": int(width)}:
+            return _are(float, centre) and len(centre) == n_columns == min(width, MOST)
         case (
             (Kind.VECTOR, {"mean": [*mean], "missing": bool(missing)})
             | (Kind.TIME, {"mean": [_, _] as mean, "missing": bool(missing)})
@@ -164,36 +164,7 @@ class _Numbers(Column):
         """Raise `RecipeError` if the recipe has another list length or coordinate system."""
 
 
-class _Vectors(_Numbers):
-    """A list of numbers per node, all of equal length."""
-
-    def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
-        lengths = Counter(map(len, values))
-        width = self.width or max(lengths, key=lambda length: (lengths[length], length))
-        others = lengths.keys() - {width}
-        if others:
-            fewer, more = sorted((width, min(others)))
-            raise BadValuesError(
-                f"attribute {self.name!r} has lists of {fewer} and of {more} numbers",
-                "give all nodes lists of one length, or leave the attribute out",
-                lambda value: value is not None and len(value) != width,
-            )
-        return finite(self.name, chain.from_iterable(values), len(values) * width).reshape(-1, width)
-
-    def _column_names(self) -> list[str]:
-        return [f"{self.name}[{i}]" for i in range(self.width)]
-
-    def _mean_entry(self, means: list[float]) -> Any:
-        return means
-
-    def _check_fit(self, recipe: Recipe) -> None:
-        expected = len(recipe["mean"])
-        if self.width != expected:
-            what = f"lists of {plural(self.width, 'number')} where its recipe has {expected}"
-            raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
-
-
-class _Times(_Vectors):
+class _Times(_Numbers):
     """A time of day per node, as a point on the circle, so that times before and after midnight are close."""
 
     def _numbers(self, values: Sequence[TimeOfDay]) -> NDArray[np.float64]:
@@ -203,8 +174,11 @@ class _Times(_Vectors):
     def _column_names(self) -> list[str]:
         return [f"{self.name}:sin", f"{self.name}:cos"]
 
+    def _mean_entry(self, means: list[float]) -> Any:
+        return means
 
-class _Points(_Vectors):
+
+class _Points(_Numbers):
     """A point per node, all in one coordinate system; geographic points are mapped to the unit sphere."""
 
     srid: int | None = None
@@ -230,8 +204,14 @@ class _Points(_Vectors):
     def _check_fit(self, recipe: Recipe) -> None:
         if self.srid != recipe["srid"]:
             what = f"points of srid {self.srid} where its recipe has {recipe['srid']}"
-            raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
-        super()._check_fit(recipe)
+        elif self.width != len(recipe["mean"]):
+            what = f"points of {self.width} columns where its recipe has {len(recipe['mean'])}"
+        else:
+            return
+        raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
+
+    def _mean_entry(self, means: list[float]) -> Any:
+        return means
 
 
 class _Entries:
@@ -360,7 +340,7 @@ def _on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _COLUMNS: Mapping[str, type[Column]] = {
-    Kind.VECTOR: _Vectors,
+    Kind.VECTOR: Lists,
     Kind.TIME: _Times,
     Kind.POINT: _Points,
     Kind.CATEGORY: _Strings,

@@ -11,12 +11,14 @@ fill them. The recipe can be applied to other nodes later (`encode`).
 | times of day                 | ``opens:sin``, ``opens:cos``: the day as a circle  | means          |
 | points of a plane or space   | ``at:x``, ``at:y``, perhaps ``at:z``               | means          |
 | points of the globe          | the same of the unit sphere, perhaps ``at:height`` | means          |
-| lists of numbers, one length | ``vector[0]``, ``vector[1]``, ...                  | means          |
+| lists of few numbers         | ``size[0]``, ``size[1]``, ...                      | means          |
+| vectors                      | ``vector[0]``, ... at most 256                     | all 0          |
 | strings                      | ``venue=KDD``, ... one 1 a node                    | all 0          |
 | lists of strings             | ``words=graph``, ... a 1 for each string           | all 0          |
 | texts                        | ``abstract#17``, ... TF-IDF of hashed words        | all 0          |
 
-Means are taken over present values. A property with means that is missing on some nodes has an indicator
+Vectors are lists of 32 numbers or more, most of them not 0 (`heat_neo4j.attributes.vectors`). Means are taken
+over present values. A property with means that is missing on some nodes has an indicator
 column ``year:missing``, which is 1 on these nodes. Strings beyond the maximum number of categories share the
 column ``venue:other``. An attribute of one label is learned on the nodes with that label, and its columns
 start with ``Paper.``; all other nodes have its means, or 0 without means.
@@ -49,6 +51,7 @@ from heat_neo4j.attributes.values import (
     parse_date,
     parse_number,
 )
+from heat_neo4j.attributes.vectors import Lists, is_vector
 from heat_neo4j.errors import ProjectionError
 
 # Below this share of non-zero values CSR is both smaller and faster than a dense array.
@@ -75,6 +78,9 @@ def described(entry: Recipe) -> str:
         return f"{text}, one column for others" if entry["other"] else text
     if kind == Kind.POINT:
         return f"srid {entry['srid']}, mean {', '.join(f'{mean:.6g}' for mean in entry['mean'])}"
+    if is_vector(entry):
+        width, kept = entry["width"], len(entry["centre"])
+        return f"vectors of {width:,} numbers" + (f", projected to {kept}" if kept < width else "")
     if kind == Kind.VECTOR:
         return f"means of {plural(len(entry['mean']), 'number')}"
     return f"mean {_mean(entry)}"
@@ -214,11 +220,17 @@ class AttributeTable:
                 is_part = self._is_sample or rows.size < self._n_rows
                 raise error.on(self._name_of(int(bad[0])), bad.size - 1, at_least=is_part) from None
 
-    def check_present(self) -> None:
-        """Raise ProjectionError if a property is missing on all nodes."""
+    def check(self) -> None:
+        """Raise ProjectionError if a property is missing on all nodes, or has lists of several lengths."""
         missing = [each for each in self._attributes if each not in self._columns]
         if missing:
             raise self._no_values(missing[0])
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        for column in self._columns.values():
+            if isinstance(column, Lists):
+                column.check(self._name_of)
 
     def finish(self, rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order.
@@ -226,7 +238,7 @@ class AttributeTable:
         The result depends only on the values, not on the order or size of chunks. Raises ProjectionError if a
         property is missing on all nodes, or a text has no words.
         """
-        self.check_present()
+        self.check()
         return self._assemble([self._learn(each, rows) for each in self._attributes], rows)
 
     def apply(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
@@ -239,6 +251,7 @@ class AttributeTable:
         if set(of) != set(self._attributes):
             names = [", ".join(sorted(map(str, which))) for which in (of, self._attributes)]
             raise RecipeError(f"the recipe is of attributes {names[0]}, and not of {names[1]}")
+        self._check_columns()
         for attribute, entry in zip(of, recipe, strict=True):
             kind = self._column(attribute, entry["kind"]).kind
             if kind != entry["kind"]:
@@ -257,9 +270,9 @@ class AttributeTable:
             kind = Kind.TEXT.value
         examples = self._examples[attribute]
         examples.setdefault(kind, example)
-        if len(examples) > 1 and set(examples) != {Kind.EMPTY, Kind.TAGS}:
+        if len(examples) > 1 and set(examples) not in ({Kind.EMPTY, Kind.TAGS}, {Kind.EMPTY, Kind.VECTOR}):
             raise mixed(attribute.name, examples)
-        if kind != Kind.EMPTY:  # an empty list has no strings to note
+        if kind != Kind.EMPTY:  # an empty list has nothing to note
             self._column(attribute, kind).add(rows, values)
 
     def _column(self, attribute: Attribute, kind: str) -> Column:
@@ -298,9 +311,10 @@ class AttributeTable:
             entries = sparse.coo_array(block)
             coordinates = (np.flatnonzero(inside)[entries.row], entries.col)
             return sparse.csr_array((entries.data, coordinates), shape=shape)
-        full = self._scratch.zeros(shape)
-        mean = np.atleast_1d(entry["mean"])
-        full[:, : mean.size] = mean
+        full = self._scratch.zeros(shape, block.dtype)
+        if not is_vector(entry):
+            mean = np.atleast_1d(entry["mean"])
+            full[:, : mean.size] = mean
         nodes = np.flatnonzero(inside)
         for part in slices(nodes.size, shape[1]):
             full[nodes[part]] = block[part]
@@ -314,7 +328,9 @@ class AttributeTable:
             return sparse.csr_array(joined, shape=(n_rows, n_columns))
         if len(blocks) == 1 and isinstance(blocks[0], np.ndarray):
             return blocks[0]  # the large case, a list of numbers: no second copy
-        result = self._scratch.zeros((n_rows, n_columns))
+        result = self._scratch.zeros(
+            (n_rows, n_columns), np.result_type(np.float32, *(block.dtype for block in blocks))
+        )
         start = 0
         for block in blocks:
             stop = start + block.shape[1]

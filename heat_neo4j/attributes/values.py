@@ -16,7 +16,7 @@ from scipy import sparse
 from heat_neo4j.errors import ProjectionError
 
 Recipe = Mapping[str, Any]
-Block = NDArray[np.float64] | sparse.csr_array
+Block = NDArray[np.float64] | NDArray[np.float32] | sparse.csr_array
 Rows = NDArray[np.int64]
 
 _DATE = re.compile(r"(\d{4}-\d{2})(-\d{2})?", re.ASCII)
@@ -201,26 +201,28 @@ def not_text(name: str, kind: str, value: Any) -> ProjectionError:
     return ProjectionError(f"text {name!r} holds {what}: only strings are texts; name it as an attribute")
 
 
-def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
-    """Return `count` numbers as float64; raises ProjectionError if one is NaN, infinite or beyond 1e150."""
+def finite(
+    name: str, values: Iterable[float], count: int, *, largest: float = _LARGEST
+) -> NDArray[np.float64]:
+    """Return `count` numbers as float64; raises BadValuesError if one is NaN, infinite or above `largest`."""
     try:
         numbers = np.fromiter(values, dtype=np.float64, count=count)
     except OverflowError:  # an integer that no float can hold
         numbers = np.array([np.inf])
-    bad = ~(np.abs(numbers) <= _LARGEST)
+    bad = ~(np.abs(numbers) <= largest)
     if bad.any():
         number = float(numbers[np.argmax(bad)])
         raise BadValuesError(
             f"attribute {name!r} has a value that is NaN, infinite or too large ({number})",
             "set or remove the value, or leave the attribute out",
-            _is_not_finite,
+            partial(_is_not_finite, largest),
         )
     return numbers
 
 
-def _is_not_finite(value: Any) -> bool:
+def _is_not_finite(largest: float, value: Any) -> bool:
     numbers = value.coordinates if isinstance(value, Point) else value if isinstance(value, list) else [value]
-    return not all(abs(number) <= _LARGEST for number in numbers if number is not None)
+    return not all(abs(number) <= largest for number in numbers if number is not None)
 
 
 def example(value: Any) -> str:

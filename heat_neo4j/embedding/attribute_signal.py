@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import mannwhitneyu
 
+from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.embedding.similarity import compared_block, scaled
@@ -162,6 +164,8 @@ def _beside(graph: Graph) -> Rows:
 
 def _signal(name: str, block: Any, present: Mask, sets: Sequence[Rows], numbers: int) -> AttributeSignal:
     """Measure an attribute on the set of pairs that it separates best, of nodes that have it."""
+    if isinstance(block, np.ndarray) and block.dtype == np.float32:  # vectors of length 1
+        return _best(name, sets, present, numbers // block.shape[1], partial(_vector_cosines, block))
     rows, background = scaled(block)
     rows = sparse.csr_array(rows)
     parts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
@@ -174,6 +178,21 @@ def _signal(name: str, block: Any, present: Mask, sets: Sequence[Rows], numbers:
         # Rounding must not make an order among equal ones.
         return np.asarray(np.round(products * inverse[u] * inverse[v], 9))
 
+    return _best(name, sets, present, most, cosines)
+
+
+def _vector_cosines(rows: NDArray[np.float32], u: Rows, v: Rows) -> NDArray[np.float64]:
+    return np.asarray(np.round(pair_products(rows, rows, u, v), 6), dtype=np.float64)
+
+
+def _best(
+    name: str,
+    sets: Sequence[Rows],
+    present: Mask,
+    most: int,
+    cosines: Callable[[Rows, Rows], NDArray[np.float64]],
+) -> AttributeSignal:
+    """Return the signal of the set of pairs that an attribute separates best, from `most` pairs of each."""
     found = []
     for pairs in sets:
         own = pairs[present[pairs].all(axis=1)]

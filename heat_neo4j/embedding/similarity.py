@@ -1,6 +1,7 @@
-"""The sampling distribution of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), z standard-scaled.
+"""The sampling distribution of attribute teleports.
 
-`make_similarity` draws from it exactly, at any size.
+Columns are compared by Y_uv = max(cos(z_u, z_v), 0), z standard-scaled; `make_similarity` draws from it
+exactly, at any size. Vectors are compared apart from them, by `near_lists`.
 """
 
 import math
@@ -16,6 +17,7 @@ from heat_neo4j._kernels.elementwise import cos
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.values import Kind, Recipe
+from heat_neo4j.embedding.near_vectors import near_lists, vector_columns
 from heat_neo4j.graph import Graph
 
 TABLE_LIMIT = 6000
@@ -43,6 +45,9 @@ _EMPTY = {
     "listed": np.zeros(0, dtype=np.bool_),
     "listed_from": np.zeros(1, dtype=np.int64),
     "listed_nodes": np.zeros(0, dtype=np.int32),
+    "near": np.zeros((0, 0), dtype=np.int32),
+    "near_cumulative": np.zeros((0, 0), dtype=np.float32),
+    "near_share": 0.0,
 }
 
 
@@ -58,7 +63,7 @@ def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> in
     return max(int(share[cut[0]]), fewest) if len(cut) else int(rising.max(initial=0))
 
 
-def compared(graph: Graph) -> sparse.csr_array | NDArray[np.float64]:
+def compared(graph: Graph) -> sparse.csr_array | NDArray[np.float64] | NDArray[np.float32]:
     """Return the attributes by which nodes are compared, shape (N, F'); see `compared_block`."""
     assert graph.attributes is not None
     recipe = graph.provenance.attribute_recipe
@@ -98,14 +103,14 @@ def _rank_cosines(block: Any, known: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def scaled(
-    attributes: sparse.csr_array | NDArray[np.float64],
+    attributes: sparse.csr_array | NDArray[np.float64] | NDArray[np.float32],
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
     """Return (d, b) such that d + b is the standardised matrix of shape (N, F'), and d is sparse.
 
     Constant columns are dropped. The background b of a column is its scaled majority value, if at least 70 %
     of the nodes share one. Otherwise it is the scaled mean, 0, and d is dense in that column.
     """
-    x = sparse.csc_array(attributes)
+    x = sparse.csc_array(attributes, dtype=np.float64)
     x.eliminate_zeros()
     n = x.shape[0]
     mean, std, varying = _deviations(x)
@@ -165,7 +170,22 @@ def make_similarity(
     Up to `table_limit` nodes, a table stores each row's cumulative similarities (N x N float32). Larger
     graphs use rejection sampling under an envelope, in O(nnz + N + F) memory. Rows with a low acceptance rate
     are sampled from lists of `listed_bytes` in total, with at least `fewest_listed` entries each.
+
+    A graph with vectors has lists of the nodes with similar ones, too. A draw follows vectors or the other
+    columns in proportion to the number of attributes, so that a property counts as one whatever its width.
     """
+    vectors = vector_columns(graph)
+    if vectors is None:
+        return _of_columns(graph, table_limit, listed_bytes, fewest_listed, team)
+    others = _of_columns(vectors.others, table_limit, listed_bytes, fewest_listed, team)
+    near, cumulative = near_lists(vectors.rows, team)
+    return others._replace(near=near, near_cumulative=cumulative, near_share=vectors.share)
+
+
+def _of_columns(
+    graph: Graph, table_limit: int, listed_bytes: int, fewest_listed: int, team: WorkerThreads
+) -> Similarity:
+    """See `make_similarity`, for columns that are not vectors."""
     if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
         return no_similarity()
     d, background = scaled(compared(graph))

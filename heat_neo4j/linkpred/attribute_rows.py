@@ -7,6 +7,7 @@ and each product would need a lookup per number.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from heat_neo4j.linkpred.scorers import (
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-Attributes = sparse.csr_array | Array
+Attributes = sparse.csr_array | Array | NDArray[np.float32]
 
 DENSE_COLUMNS = 32
 """Minimum number of dense columns to store them as a float32 array; fewer stay sparse and exact."""
@@ -122,21 +123,21 @@ def centred_rows(attributes: Attributes, nodes: Rows, ends: Rows) -> AttributeRo
             sparse.csc_array((own[:, thick].toarray() - mean[thick]) / deviation[thick]),
         )
     )
-    centred = many - many.mean(axis=0)
+    centred = many - many.mean(axis=0, dtype=np.float64).astype(many.dtype)
     varies, deviation = _deviation(centred, many)
     dense = np.zeros((len(ends), int(varies.sum())), dtype=np.float32)
     dense[np.searchsorted(ends, nodes)] = centred[:, varies] / deviation[varies]
     return AttributeRows(placed(sparse.csr_array(scaled), nodes, n), dense, ends).unit()
 
 
-def _deviation(centred: Array, values: Array) -> tuple[NDArray[np.bool_], Array]:
+def _deviation(centred: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Return a mask of the columns that vary, and each column's standard deviation."""
-    deviation = np.sqrt(np.mean(np.square(centred), axis=0))
+    deviation = np.sqrt(np.mean(np.square(centred), axis=0, dtype=np.float64)).astype(centred.dtype)
     largest = np.abs(values).max(axis=0, initial=0.0)
     return deviation > 1e-9 * np.maximum(largest, 1e-300), deviation
 
 
-def _parted(attributes: Attributes) -> tuple[sparse.csc_array, Array]:
+def _parted(attributes: Attributes) -> tuple[sparse.csc_array, NDArray[Any]]:
     """Split the columns into a sparse matrix and a dense array; the array is empty if few are dense."""
     if isinstance(attributes, np.ndarray):
         filled = np.count_nonzero(attributes, axis=0)

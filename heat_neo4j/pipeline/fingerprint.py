@@ -220,7 +220,7 @@ def _attribute_hashes(graph: Graph) -> Hashes:
     return sums
 
 
-def _add(sums: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[np.float64]) -> None:
+def _add(sums: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[Any]) -> None:
     filled = values != 0
-    bits = np.ascontiguousarray(values[filled]).view(np.uint64)
+    bits = np.ascontiguousarray(values[filled], dtype=np.float64).view(np.uint64)
     np.add.at(sums, rows[filled], mixed(columns[filled] + mixed(bits)))

@@ -243,7 +243,7 @@ CASES = [
         "ragged attribute",
         (*EMBED, "--attribute", "vector"),
         4,
-        "attribute 'vector' has lists of 2 and of 3 numbers on node ID: give all nodes lists of one length, or leave the attribute out",
+        "attribute 'vector' has lists of several lengths: 2 numbers on 2 nodes and 3 on 1, first on node ID: give all nodes lists of one length, as one model makes them, or leave the attribute out",
         graph="MATCH (n:BadPaper) SET n.vector = [x IN range(1, CASE n.key WHEN 2 THEN 3 ELSE 2 END) | 0.5]",
     ),
     Case(

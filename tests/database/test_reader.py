@@ -16,10 +16,12 @@ import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
 
+from heat_neo4j.attributes.table import encode
 from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.reader import plain_values
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, ProjectionError
 from tests.support.cutting_proxy import CuttingProxy
@@ -209,6 +211,44 @@ def test_attributes_become_columns(cypher, store):
         [2000.75, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0, 4.0, 0.0],
         [2001.5, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 2.0, 3.0, 1.0],
     ]
+
+
+@pytest.mark.both_releases
+def test_a_vector_is_one_attribute_however_it_is_read(cypher, store):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20, 5)) @ rng.normal(size=(5, 300)) + 1.0
+    whole = rng.integers(-99, 100, (20, 40))
+    for key, (row, numbers) in enumerate(zip(rows.tolist(), whole.tolist(), strict=True)):
+        vector = {7: None, 8: []}.get(key, row)
+        cypher(
+            f"CREATE (:{NODE} {{key: $key, e: $vector, i: $numbers}})",
+            key=key, vector=vector, numbers=numbers,
+        )  # fmt: skip
+    projection = Projection([NODE], attributes=["e", "i"], key="key")
+    graph = store.read_graph(projection)
+    assert as_array(graph.attributes).dtype == np.float32
+    wide, short = graph.provenance.attribute_recipe
+    assert (wide["width"], len(wide["columns"]), short["width"]) == (300, 256, 40)
+    given = {"e": [{7: None, 8: []}.get(key, row) for key, row in enumerate(rows.tolist())]}
+    given["i"] = whole.tolist()
+    np.testing.assert_array_equal(as_array(graph.attributes), encode([wide, short], given))
+    store.limits = SMALL
+    in_chunks = store.read_graph(projection)
+    np.testing.assert_array_equal(as_array(in_chunks.attributes), as_array(graph.attributes))
+    again = store.read_graph(projection, graph.provenance.attribute_recipe)
+    np.testing.assert_array_equal(as_array(again.attributes), as_array(graph.attributes))
+    report = store.check(projection)
+    facts = [(each["kind"], each["columns"], each["missing"], each["holds"]) for each in report.attributes]
+    assert facts == [
+        ("vector", 256, 2, "vectors of 300 numbers, projected to 256"),
+        ("vector", 40, 0, "vectors of 40 numbers"),
+    ]
+
+
+def test_vectors_of_the_driver_are_read_as_lists():
+    vector = pytest.importorskip("neo4j.vector").Vector
+    values = [vector([0.5, -1.0, 2.0], "f32"), None, vector([1, 2, 3], "i8")]
+    assert plain_values(values) == [[0.5, -1.0, 2.0], None, [1, 2, 3]]
 
 
 WEST = timezone(timedelta(hours=-3, minutes=-30))

@@ -158,7 +158,7 @@ BAD = {
     ),
     "ragged lists": (
         *attributed("[1, 2]", "[1]"),
-        "attribute 'x' has lists of 1 and of 2 numbers on node 4:.*:[0-9]+: give all nodes",
+        "several lengths: 1 number on 1 node and 2 on 1, first on node 4:.*:[0-9]+: give all nodes",
     ),
     "NaN attribute": (
         attributed("1", "0.0 / 0.0")[0],

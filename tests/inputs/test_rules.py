@@ -367,7 +367,7 @@ def test_codes_are_no_features(write):
         ([1.0, float("nan")], "lists with a missing value .*on node 'b' and 1 more"),
         ([1.0, None], "lists with a missing value"),
         ([1.0, True], "lists of bool values"),
-        ([1.0], "lists of 1 and of 2 numbers on node 'a': give all nodes lists of one length"),
+        ([1.0], "several lengths: 1 number on 2 nodes and 2 on 1, first on node 'a': give all nodes lists"),
         ([1.0, float("inf")], "NaN, infinite or too large .inf. on node 'b' and 1 more"),
     ],
 )

@@ -7,6 +7,7 @@ trained points to rounding.
 from __future__ import annotations
 
 import itertools
+import operator
 
 import numpy as np
 
@@ -161,3 +162,29 @@ def train_batch(points, segments, sigma, rate, frozen):
         length = min(1 / along[node], 1.9 / across[node]) if damped[node] else rate
         new[node] = exp_map(points[node], project_tangent(points[node], length * moves[node]))
     return new, total, int(damped.sum())
+
+
+def unit_rows(values):
+    """Rows of length 1; rows of zeros stay."""
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    return np.divide(values, lengths, out=np.zeros(np.shape(values)), where=lengths > 0)
+
+
+def centred_directions(values):
+    """Directions less their mean, as directions."""
+    unit = unit_rows(values)
+    return unit_rows(unit - unit.mean(axis=0))
+
+
+def projected(rows, signs):
+    """Rows times signs, one sum at a time."""
+    return np.array([[sum(map(operator.mul, row, column)) for column in signs.T] for row in rows])
+
+
+def near_lists(rows, k):
+    """The k most similar rows of each, by descending cosine, and the cubes of their cosines, cumulated."""
+    cosines = unit_rows(rows) @ unit_rows(rows).T
+    np.fill_diagonal(cosines, -1.0)
+    near = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+    kept = np.maximum(np.take_along_axis(cosines, near, axis=1), 0.0)
+    return np.where(kept > 0.0, near, -1), np.cumsum(kept**3, axis=1)

@@ -69,7 +69,12 @@ def _shared(found: Explanation) -> Iterator[tuple[str, str]]:
     link = found.link
     yield from headed("In common", _ways(found, link.shared, link.n_shared, "neighbour"))
     yield from headed("Paths", _ways(found, link.paths, link.n_paths, "path"))
-    attributes = [f"{each.name} ({plural(each.nodes, 'node')})" for each in link.attributes]
+    attributes = [
+        f"{each.name} ({plural(each.nodes, 'node')})"
+        if each.cosine is None
+        else f"{each.name} (cosine {each.cosine:.2f})"
+        for each in link.attributes
+    ]
     if link.n_attributes > len(attributes):
         attributes.append(f"and {link.n_attributes - len(attributes):,} more")
     yield "Attributes", ", ".join(attributes) or "none alike"

@@ -19,7 +19,7 @@ from heat_neo4j.attributes.table import (
     described,
     odd_category,
 )
-from heat_neo4j.attributes.values import RecipeError, parse_date
+from heat_neo4j.attributes.values import Kind, RecipeError, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.counts import count_by_type
@@ -120,6 +120,7 @@ class _PropertyCheck:
         self._key_values: list[Any] = []  # of the nodes that are still there
         self._key_places: list[int] = []
         self._missing: Counter[Attribute] = Counter()
+        self._empty: Counter[Attribute] = Counter()  # lists
         self._problems: dict[Attribute, str] = {}
         self._tables = {
             attribute: AttributeTable(
@@ -140,7 +141,9 @@ class _PropertyCheck:
         self._key_values.extend(self._keys.values(values, places))
         self._key_places.extend(places.tolist())
         for attribute, table in self._tables.items():
-            self._missing[attribute] += self._missing_among(attribute, positions, values[attribute.key])
+            column = values[attribute.key]
+            self._missing[attribute] += self._count_among(attribute, positions, [v is None for v in column])
+            self._empty[attribute] += self._count_among(attribute, positions, [v == [] for v in column])
             if attribute not in self._problems:
                 self._note(attribute, partial(table.add, positions, values))
 
@@ -148,7 +151,7 @@ class _PropertyCheck:
         """Return a description of the valid attributes, and the problems of the others and of keys."""
         for attribute, table in self._tables.items():
             if attribute not in self._problems:
-                self._note(attribute, table.check_present)
+                self._note(attribute, table.check)
         encoded = None if recipe is None or self._problems else self._by_recipe(recipe)
         if encoded is None:
             encoded = self._learnt()
@@ -186,21 +189,24 @@ class _PropertyCheck:
                 self._problems[attribute] = str(error)
         return encoded
 
-    def _missing_among(self, attribute: Attribute, positions: Positions, values: Sequence[Any]) -> int:
-        """Return how many of the nodes at `positions` lack the attribute where it counts."""
-        lacking = np.array([value is None for value in values], dtype=np.bool_)
+    def _count_among(self, attribute: Attribute, positions: Positions, holds: Sequence[bool]) -> int:
+        """Return for how many of the nodes at `positions` something holds, where the attribute counts."""
+        counted = np.array(holds, dtype=np.bool_)
         if attribute.label is not None:
-            lacking &= self._masks.get(attribute.label, np.zeros(self._rows.size, np.bool_))[positions]
-        return int(lacking.sum())
+            counted &= self._masks.get(attribute.label, np.zeros(self._rows.size, np.bool_))[positions]
+        return int(counted.sum())
 
     def _facts(self, attribute: Attribute, entry: Mapping[str, Any]) -> dict[str, Any]:
         label = {} if attribute.label is None else {"label": attribute.label}
+        missing = self._missing[attribute]
+        if entry["kind"] == Kind.VECTOR:
+            missing += self._empty[attribute]
         return {
             "property": attribute.key,
             **label,
             "kind": entry["kind"],
             "columns": len(entry["columns"]),
-            "missing": self._missing[attribute],
+            "missing": missing,
             "holds": described(entry),
         }
 

@@ -155,7 +155,7 @@ def read_graph(
             order = order[rows_by_key(keys, places[order], key_values[order].tolist())]
         row_of = np.full(nodes.size, -1, dtype=np.int64)
         row_of[order] = np.arange(order.size)
-        table.check_present()
+        table.check()
         attributes = table.finish(order) if recipe is None else table.apply(recipe, order)
         joined = relationships.join(row_of, order.size)
     stored = StoredKeys.of(keys, places[order], key_values[order].tolist()) if keys.by_label else None

@@ -23,11 +23,22 @@ _DEGREE = 0.02  # a radius is divided by this power of the degree
 
 
 def refine(points: Array, graph: Graph) -> Array:
-    """Move points slightly towards their neighbours, and scale their radii by degree."""
+    """Move points slightly towards their neighbours, and scale their radii by degree.
+
+    A move towards neighbours shortens radii. Those of nodes without neighbours shrink alike: else they would
+    lie far outside, the more so the more dimensions there are.
+    """
     refined, by_degree = np.empty_like(points), _by_degree(graph)
+    before, moved_radii = radius(points), np.empty(graph.n_nodes)
     for rows in slices(graph.n_nodes, points.shape[1]):
         moved = centroids(with_neighbours(graph, _NEIGHBOURS, rows), points)
-        refined[rows] = at_radius(moved, _RADIUS_SCALE * radius(moved) / by_degree[rows])
+        moved_radii[rows] = radius(moved)
+        refined[rows] = at_radius(moved, _RADIUS_SCALE * moved_radii[rows] / by_degree[rows])
+    isolated = graph.degrees == 0
+    if isolated.any() and not isolated.all():
+        fewest = graph.degrees == graph.degrees[~isolated].min()
+        shrunk = moved_radii[fewest].sum() / max(before[fewest].sum(), np.finfo(np.float64).tiny)
+        refined[isolated] = at_radius(points[isolated], _RADIUS_SCALE * shrunk * before[isolated])
     return refined
 
 

@@ -36,8 +36,19 @@ def test_it_is_what_the_twin_says() -> None:
     graph = a_graph()
     points = lift(np.random.default_rng(5).normal(size=(30, 3)))
     refined = refine(points, graph)
-    expected = [twin(points, graph, node) for node in range(30)]
-    np.testing.assert_allclose(refined, expected, rtol=1e-10)
+    expected = [twin(points, graph, node) for node in range(29)]
+    np.testing.assert_allclose(refined[:29], expected, rtol=1e-10)
+
+
+def test_a_node_without_neighbours_shrinks_like_those_with_the_fewest() -> None:
+    graph = a_graph()
+    points = lift(np.random.default_rng(5).normal(size=(30, 3)))
+    refined = refine(points, graph)
+    fewest = graph.degrees == 1
+    assert 1 < fewest.sum() < 29
+    shrunk = radius(refined)[fewest].sum() / radius(points)[fewest].sum()
+    np.testing.assert_allclose(radius(refined)[29], shrunk * radius(points)[29])
+    np.testing.assert_allclose(refined[29, :-1] / points[29, :-1], refined[29, 0] / points[29, 0])
 
 
 def test_a_point_at_the_centre_without_neighbours_stays_there() -> None:

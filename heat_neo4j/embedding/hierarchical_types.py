@@ -34,15 +34,15 @@ _LONGEST = 60  # characters of a type that are shown
 
 
 @dataclass(frozen=True)
-class Hierarchy:
+class HierarchyEvidence:
     """How hierarchical a relationship type is, with the evidence.
 
     Parameters
     ----------
     type : str
         The relationship type.
-    towards : {"target", "source"}
-        The general end: the one where relationships concentrate on few nodes.
+    general_end : {"target", "source"}
+        The more general end: the one that leads to fewer tops, nodes from which no relationship leads on.
     n_relationships : int
         Number of relationships, parallel ones counted once.
     n_specific, n_general : int
@@ -60,7 +60,7 @@ class Hierarchy:
     """
 
     type: str
-    towards: End
+    general_end: End
     n_relationships: int
     n_specific: int
     n_general: int
@@ -82,9 +82,9 @@ class Hierarchy:
 
     def __str__(self) -> str:
         """Return the evidence in words, such as ``PART_OF, target is more general: ...``."""
-        specific = "source" if self.towards == "target" else "target"
+        specific = "source" if self.general_end == "target" else "target"
         share = self.n_with_one / self.n_specific
-        order = f"{share:.0%} of {plural(self.n_specific, specific)} have one {self.towards}"
+        order = f"{share:.0%} of {plural(self.n_specific, specific)} have one {self.general_end}"
         if share < _ONE <= _ONE + self.transitive - _TRANSITIVE:
             order = f"{self.transitive:.0%} of two-step paths are relationships, too"
         cycles = "no cycles"
@@ -93,13 +93,13 @@ class Hierarchy:
         more = " or more" if self.levels == _MOST_LEVELS else ""
         levels = f"{self.levels}{more} levels"
         kind = display_text(self.type, _LONGEST)
-        return f"{kind}, {self.towards} is more general: {order}, {cycles}, {levels}"
+        return f"{kind}, {self.general_end} is more general: {order}, {cycles}, {levels}"
 
 
 class _Counts(NamedTuple):
-    """What is counted quickly; the names are those of `Hierarchy`."""
+    """What is counted quickly; the names are those of `HierarchyEvidence`."""
 
-    towards: End
+    general_end: End
     n_relationships: int
     n_specific: int
     n_general: int
@@ -108,7 +108,7 @@ class _Counts(NamedTuple):
     transitive: float
 
 
-def find_hierarchies(graph: Graph) -> tuple[Hierarchy, ...]:
+def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
     """Return the hierarchical relationship types of a graph, the largest first.
 
     A type is hierarchical if at least 100 relationships lead to at most half as many general nodes as there
@@ -124,7 +124,7 @@ def find_hierarchies(graph: Graph) -> tuple[Hierarchy, ...]:
 
     Returns
     -------
-    tuple of Hierarchy
+    tuple of HierarchyEvidence
 
     Examples
     --------
@@ -152,7 +152,7 @@ def find_hierarchies(graph: Graph) -> tuple[Hierarchy, ...]:
     return tuple(sorted(found, key=lambda each: (-each.n_relationships, each.type)))
 
 
-def inspect_hierarchy(graph: Graph, name: str) -> Hierarchy:
+def inspect_hierarchy(graph: Graph, name: str) -> HierarchyEvidence:
     """Return the general end of a relationship type and how hierarchical it is, whatever the type.
 
     Parameters
@@ -164,7 +164,7 @@ def inspect_hierarchy(graph: Graph, name: str) -> Hierarchy:
 
     Returns
     -------
-    Hierarchy
+    HierarchyEvidence
 
     Raises
     ------
@@ -180,7 +180,7 @@ def inspect_hierarchy(graph: Graph, name: str) -> Hierarchy:
     return _with_levels(graph.relationships, name, graph.n_nodes, counts)
 
 
-def _branches(counts: _Counts | Hierarchy) -> bool:
+def _branches(counts: _Counts | HierarchyEvidence) -> bool:
     """Return whether the type leads from many nodes to few over several levels, as a tree or closure does."""
     return (
         counts.n_relationships >= _FEWEST
@@ -193,11 +193,11 @@ def _branches(counts: _Counts | Hierarchy) -> bool:
 def _count(relationships: Relationships, name: str, n_nodes: int) -> _Counts:
     source, target = (ends.astype(np.int64) for ends in relationships.of(name))
     out, into = (np.bincount(ends, minlength=n_nodes) for ends in (source, target))
-    # The general end is the one where a random relationship has more others at its node.
-    towards: End = "target" if into @ into >= out @ out else "source"
-    up, down, above = (out, into, target) if towards == "target" else (into, out, source)
+    tops, bottoms = np.count_nonzero((out == 0) & (into > 0)), np.count_nonzero((into == 0) & (out > 0))
+    general_end: End = "target" if tops <= bottoms else "source"
+    up, down, above = (out, into, target) if general_end == "target" else (into, out, source)
     return _Counts(
-        towards,
+        general_end,
         len(source),
         int(np.count_nonzero(up)),
         int(np.count_nonzero(down)),
@@ -219,17 +219,17 @@ def _transitive(source: Rows, target: Rows, out: Rows) -> float:
     second = (np.cumsum(out) - out)[middle] + (rng.random(_SAMPLE) * out[middle]).astype(np.int64)
     ends = np.column_stack((source[first], target[second]))
     ends = ends[ends[:, 0] != ends[:, 1]]
-    codes, wanted = source * n + target, ends @ (n, 1)
+    codes, wanted = source * n + target, ends[:, 0] * n + ends[:, 1]
     place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
     return float(np.mean(codes[place] == wanted)) if len(wanted) else 0.0
 
 
-def _with_levels(relationships: Relationships, name: str, n_nodes: int, counts: _Counts) -> Hierarchy:
+def _with_levels(relationships: Relationships, name: str, n_nodes: int, counts: _Counts) -> HierarchyEvidence:
     source, target = relationships.of(name)
     _, component = connected_components(relationships.matrix(name, n_nodes), connection="strong")
     ends = np.column_stack((component[source], component[target])).astype(np.int64)
     between = ends[ends[:, 0] != ends[:, 1]]
-    return Hierarchy(
+    return HierarchyEvidence(
         name,
         **counts._asdict(),
         n_cyclic=len(ends) - len(between),

@@ -50,7 +50,7 @@ def longest_path(source, target):
 
 
 def names(graph):
-    return [(each.type, each.towards) for each in find_hierarchies(graph)]
+    return [(each.type, each.general_end) for each in find_hierarchies(graph)]
 
 
 def test_a_tree_and_its_closure_are_hierarchies_whichever_way_they_lead():
@@ -134,7 +134,7 @@ def test_any_type_can_be_inspected():
     generator = np.random.default_rng(0)
     graph = graph_of(**downwards(generator))
     seen = inspect_hierarchy(graph, "DEPENDS")
-    assert (seen.towards, seen.is_clear, seen.n_cyclic) == ("target", False, 0)
+    assert (seen.general_end, seen.is_clear, seen.n_cyclic) == ("target", False, 0)
     assert seen.levels == min(longest_path(*graph.relationships.of("DEPENDS")), 100)
     with pytest.raises(ValueError, match="no relationships of type NOPE: the graph has CITES, DEPENDS"):
         inspect_hierarchy(graph, "NOPE")

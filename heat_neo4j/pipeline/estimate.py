@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from heat_neo4j._kernels.projection import make_unit
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.attributes.values import Kind
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without
 from heat_neo4j.linkpred.link_score import FITTED_LINKS, link_score
@@ -103,6 +105,7 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
     joined = max(round(n * (1.0 - size.isolated_share)), 2)
     ends = rng.integers(0, joined, (2, max(round(size.relationships * n / max(size.nodes, 1)), 1)))
     attributes: Any = None
+    recipe: tuple[dict[str, Any], ...] = ()
     if size.attribute_columns and size.attribute_share >= DENSE_SHARE:
         attributes = rng.random((n, size.attribute_columns))
     elif size.attribute_columns:
@@ -110,8 +113,23 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
         columns = rng.integers(0, size.attribute_columns, n * filled)
         entries = (np.ones(n * filled), (np.repeat(np.arange(n), filled), columns))
         attributes = sparse.csr_array(entries, shape=(n, size.attribute_columns))
+    if size.vector_columns:
+        vectors = rng.normal(size=(n, size.vector_columns)).astype(np.float32)
+        make_unit(vectors)
+        names = [f"vector[{i}]" for i in range(size.vector_columns)]
+        recipe = ({"property": "vector", "kind": Kind.VECTOR, "centre": [], "columns": names},)
+        if attributes is None:
+            attributes = vectors
+        else:
+            others = {"property": "others", "kind": Kind.TAGS, "columns": [""] * attributes.shape[1]}
+            recipe = (others, *recipe)
+            blocks = sparse.csr_array(attributes), sparse.csr_array(vectors)
+            attributes = sparse.csr_array(sparse.hstack(blocks))
+            attributes = attributes.toarray() if size.is_dense else attributes
     adjacency = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(n, n))
-    return Graph(adjacency, attributes, relationships=Relationships.from_pairs({"LINK": tuple(ends)}))
+    relationships = Relationships.from_pairs({"LINK": tuple(ends)})
+    provenance = Provenance(attribute_recipe=recipe)
+    return Graph(adjacency, attributes, relationships=relationships, provenance=provenance)
 
 
 def _pilot(size: RunSize, most_nodes: int) -> tuple[HEAT, Graph, RunSize]:
@@ -169,7 +187,7 @@ def _linking(size: RunSize, most_nodes: int) -> dict[str, float]:
 
 def _server(size: RunSize) -> dict[str, float]:
     """Return the seconds of reading, writing and indexing."""
-    values = size.nodes * size.attribute_columns * min(1.0, size.attribute_share)
+    values = size.nodes * (size.attribute_columns * min(1.0, size.attribute_share) + size.vector_width)
     counts = size.nodes, size.relationships, values
     written = size.nodes * _WRITE_NODE + size.links * _WRITE_LINK
     index = size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)

@@ -12,6 +12,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.attribute_signal import ALPHA, AUTO
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
+from heat_neo4j.embedding.near_vectors import LISTED as LISTED_NEAR
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
 from heat_neo4j.embedding.schedule import portions_of
@@ -39,7 +40,9 @@ _BLOCK_NODE = 16 * PROJECTED + 64
 # Of a relationship: in CSR; while it is read; while it is held out; in the features of the link score.
 _EDGE, _READ_EDGE, _HELD_OUT_EDGE, _SCORED_EDGE = 24, 200, 124, 170
 # Of an attribute value: while it is read; in tables of similarities; in the features of the link score.
-_READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE = 46, 36, 36, 40
+_READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 36, 40, 28
+# Of an entry of a list of nodes with similar vectors; of a node's places in the trees that find them.
+_NEAR_ENTRY, _NEAR_NODE = 12, 40
 # Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub.
 _NEGATIVE_PAIR, _LINK, _SCORED_PAIR, _HUB_ENTRY = 0.2, 80, 170, 240
 _ADVICE = {
@@ -79,8 +82,10 @@ class RunSize:
 
     nodes: int
     relationships: int
-    attribute_columns: int = 0
-    attribute_share: float = 0.0  # of attribute values that are not 0
+    attribute_columns: int = 0  # other than those of vectors
+    attribute_share: float = 0.0  # of the values in them: those that are not 0
+    vector_columns: int = 0  # numbers of a node's vectors, after projection
+    vector_width: int = 0  # numbers of a node's vectors, as they are stored
     isolated_share: float = 0.0  # of nodes without a relationship: they walk only along attributes
     n_components: int = 10
     walks_per_node: int = 10
@@ -104,7 +109,24 @@ class RunSize:
     @property
     def teleports(self) -> bool:
         """Whether steps follow attributes."""
-        return self.attribute_columns > 0 and self.alpha > 0.0
+        return self.has_attributes and self.alpha > 0.0
+
+    @property
+    def has_attributes(self) -> bool:
+        """Whether nodes have attributes."""
+        return self.attribute_columns + self.vector_columns > 0
+
+    @property
+    def vectors(self) -> int:
+        """Bytes of the vectors."""
+        return 4 * self.nodes * self.vector_columns
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether attributes are stored as a dense matrix."""
+        columns = self.attribute_columns + self.vector_columns
+        filled = self.attribute_columns * self.attribute_share + self.vector_columns
+        return filled >= DENSE_SHARE * columns
 
     @property
     def n_walks(self) -> int:
@@ -114,7 +136,7 @@ class RunSize:
     @property
     def steps(self) -> int:
         """Positions in all walks, without isolated starts."""
-        walking = self.nodes if self.attribute_columns else self.nodes * (1.0 - self.isolated_share)
+        walking = self.nodes if self.has_attributes else self.nodes * (1.0 - self.isolated_share)
         return round(walking) * self.n_walks * self.walk_length
 
     @property
@@ -151,7 +173,7 @@ class RunSize:
         """Bytes of the files in a scratch folder at the peak; 0 if the graph is too small for any."""
         if self.parts == 1:
             return 0
-        graph = 2 * _EDGE * self.relationships + 8 * self.attribute_columns * self.nodes
+        graph = 2 * _EDGE * self.relationships + 8 * self.attribute_columns * self.nodes + 2 * self.vectors
         tables = 8 * self.nodes * (self.n_components + 1 + 2 * (2 * padded_width(self.n_components + 1) + 2))
         total = self.pair_set[1] + self.round_bytes + graph + tables + _similarity(self) + 60 * self.nodes
         return round(total)
@@ -164,17 +186,19 @@ class RunSize:
 
 def memory_of(size: RunSize) -> dict[str, int]:
     """Return the bytes of this process at the peak of each stage."""
-    is_dense = size.attribute_share >= DENSE_SHARE
-    attributes = size.attribute_values * 12.0
+    is_dense = size.is_dense
+    attributes = 12.0 * (size.attribute_values + size.nodes * size.vector_columns)
     if is_dense:
-        attributes = 8.0 * size.nodes * size.attribute_columns
+        attributes = size.nodes * (8.0 * size.attribute_columns) + size.vectors
+        if size.attribute_columns:  # one matrix, float64
+            attributes += size.vectors
     if size.scratch is None:
         graph = _NODE * size.nodes + _EDGE * size.relationships + attributes
         reading = graph + (_READ_EDGE - _EDGE) * size.relationships
     else:
         graph = reading = _NODE_OVER_FILES * size.nodes + (0.0 if is_dense else attributes)
     stages = {
-        "read": reading + _READ_VALUE * size.attribute_values,
+        "read": reading + _READ_VALUE * size.attribute_values + (0.0 if size.scratch else size.vectors),
         "train": graph + (_over_files(size) if size.scratch and size.scratch_bytes else _training(size)),
     }
     if size.patterns:
@@ -217,6 +241,21 @@ def _similarity(size: RunSize) -> float:
     """Return the bytes of the tables from which steps along attributes are drawn."""
     if not size.teleports:
         return 0.0
+    return _near(size) + (_similarity_of_columns(size) if size.attribute_columns else 0.0)
+
+
+def _near(size: RunSize) -> float:
+    """Return the bytes of the lists of nodes with similar vectors, at their making."""
+    if not size.vector_columns:
+        return 0.0
+    apart = 0.0
+    if size.attribute_columns:  # copies of the vectors and of the other columns
+        of_others = 8 * size.nodes * size.attribute_columns if size.is_dense else 12 * size.attribute_values
+        apart = size.vectors + of_others
+    return apart + size.nodes * (_NEAR_ENTRY * min(LISTED_NEAR, size.nodes) + _NEAR_NODE)
+
+
+def _similarity_of_columns(size: RunSize) -> float:
     table = 4 * size.nodes**2 if size.nodes <= TABLE_LIMIT else _REJECTION_NODE * size.nodes
     return table + _SIMILAR_VALUE * size.attribute_values * (1.0 + (size.attribute_share >= DENSE_SHARE))
 
@@ -226,6 +265,7 @@ def _scoring(size: RunSize) -> float:
     if not size.link_score:
         return 0.0
     cells = size.nodes * size.attribute_columns
+    vectors = _VECTOR_VALUE * size.nodes * size.vector_columns
     if size.attribute_share >= DENSE_SHARE and size.attribute_columns >= DENSE_COLUMNS:
         values = float(_DENSE_VALUE * cells)
     else:  # of the node, and of it and its neighbours
@@ -233,7 +273,8 @@ def _scoring(size: RunSize) -> float:
         shares = size.attribute_share + min(1.0, around * size.attribute_share)
         values = _SCORED_VALUE * cells * shares
     pairs = _HUB_ENTRY * min(HUB_ENTRIES, size.nodes**2) + _SCORED_PAIR * LISTED * BLOCK_SOURCES
-    return 3 * size.points + _SCORED_EDGE * size.relationships + _LISTED_NODE * size.nodes + values + pairs
+    own = 3 * size.points + _SCORED_EDGE * size.relationships + _LISTED_NODE * size.nodes
+    return own + values + vectors + pairs
 
 
 def run_size(
@@ -257,6 +298,8 @@ def run_size(
         relationships=counts.relationships,
         attribute_columns=counts.attribute_columns,
         attribute_share=counts.attribute_share,
+        vector_columns=counts.vector_columns,
+        vector_width=counts.vector_width,
         isolated_share=counts.isolated / counts.nodes,
         threads=resolve_threads(model.n_threads),
         patterns=()

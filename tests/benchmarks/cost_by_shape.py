@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import process_time
 from typing import Any
 
@@ -25,8 +26,9 @@ from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._utils.display import format_bytes
+from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.graph import Relationships
+from heat_neo4j.graph import Provenance, Relationships
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import fit_link_score
@@ -75,7 +77,16 @@ def make_vectors(n_nodes: int, n_numbers: int) -> Graph:
     ]
     target = np.where(rng.random(len(source)) < 0.7, near, rng.integers(0, n_nodes, len(source)))
     labels = {"Entity": np.ones(n_nodes, dtype=np.bool_)}
-    return _graph(n_nodes, {"RELATES_TO": (source, target)}, vectors, labels=labels)
+    table = AttributeTable([Attribute("vector")], n_nodes, max_categories=1)
+    table.add(np.arange(n_nodes), {"vector": vectors.tolist()})
+    found = table.finish(np.arange(n_nodes))
+    graph = _graph(n_nodes, {"RELATES_TO": (source, target)}, labels=labels)
+    return replace(
+        graph,
+        attributes=found.matrix,
+        attribute_names=found.names,
+        provenance=Provenance(attribute_recipe=found.recipe),
+    )
 
 
 SHAPES: dict[str, Callable[..., Graph]] = {
@@ -102,8 +113,8 @@ def size_of(graph: Graph) -> RunSize:
     return RunSize(
         graph.n_nodes,
         len(graph.relationships),
-        attribute_columns=graph.n_attributes,
-        attribute_share=1.0,
+        vector_columns=graph.n_attributes,
+        vector_width=sum(entry["width"] for entry in graph.provenance.attribute_recipe),
         patterns=ends,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import neo4j
 import pytest
@@ -361,6 +362,9 @@ def test_counts_know_texts_and_attributes_of_labels(cypher, store):
     counts = store.count(projection)
     assert (counts.nodes, counts.attribute_columns) == (30, 5)
     assert counts.attribute_share == pytest.approx((30 + 60) / 150)
+    cypher(f"MATCH (n:{NODE}) SET n.e = [i IN range(1, 300) | sin(i * n.x.day)]")
+    counts = store.count(replace(projection, attributes=["x", "e"]))
+    assert (counts.attribute_columns, counts.vector_columns, counts.vector_width) == (5, 256, 300)
     of_labels = Projection([NODE, OTHER], label_attributes={NODE: ["x", "w"], OTHER: ["x", "w"]}, text=["w"])
     assert store.count(of_labels).attribute_columns == 6  # OTHER has no w: it takes no columns here
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,10 @@ from heat_neo4j._utils.random import make_keys
 from heat_neo4j.embedding.batches import make_workspace
 from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
-from heat_neo4j.embedding.similarity import TABLE_LIMIT
+from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.pipeline.estimate import estimate, made_graph
-from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _training, memory_of
+from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _similarity, _training, memory_of
 
 ALL = (LinkEnds(1000, 1000, 10, 5000),)
 TINY = RunSize(200, 1000, patterns=(LinkEnds(200, 200, 10, 1000),))
@@ -52,6 +53,36 @@ def test_training_memory_is_that_of_the_arrays(nodes):
     points = 8 * nodes * (padded_width(size.n_components + 1) + size.n_components + 1)  # and their mean
     held = array_bytes(walks.walker, walks.similarity, pairs.negatives, workspace, [pairs.occurrences])
     assert _training(size) == pytest.approx(held + points, rel=0.25)
+
+
+@pytest.mark.parametrize("others", [0, 200])
+def test_memory_of_vectors_is_that_of_the_arrays(others):
+    size = RunSize(
+        7000, 20_000, attribute_columns=others, attribute_share=0.05, vector_columns=256, vector_width=1536
+    )
+    graph = made_graph(size, 10_000)
+    assert graph.n_nodes == 7000
+    assert (graph.attributes.dtype == np.float32) == (not others)
+    matrix = graph.attributes
+    bare = replace(size, attribute_columns=0, vector_columns=0, vector_width=0)
+    held = array_bytes([matrix])
+    alone = replace(size, alpha=0.0), replace(bare, alpha=0.0)
+    needed, without = (memory_of(each)["train"] for each in alone)
+    assert needed - without == pytest.approx(held, rel=0.1)
+    tracemalloc.start()
+    make_similarity(graph, table_limit=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert _similarity(size) == pytest.approx(peak, rel=0.35)
+    assert memory_of(size)["read"] - memory_of(bare)["read"] >= 2 * size.vectors
+
+
+def test_vectors_take_steps_and_time_to_read():
+    size = RunSize(1000, 0, isolated_share=1.0, vector_columns=64, vector_width=64)
+    assert size.teleports
+    assert size.steps == 1000 * size.n_walks * size.walk_length
+    longer = replace(size, vector_columns=256, vector_width=3072, patterns=())
+    assert estimate(longer).seconds["read"] > estimate(size).seconds["read"] + 0.5
 
 
 def test_graph_memory_is_that_of_the_arrays():

@@ -38,7 +38,10 @@ def estimate(needed: Estimate, options: dict[str, Any]) -> None:
 
 def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
     graph = f"{plural(size.nodes, 'node')}, {plural(size.relationships, 'relationship')}"
-    yield "Graph", f"{graph}, about {plural(size.attribute_columns, 'attribute column')}"
+    attributes = f"about {plural(size.attribute_columns, 'attribute column')}"
+    if size.vector_width:
+        attributes += f", vectors of {plural(size.vector_width, 'number')}"
+    yield "Graph", f"{graph}, {attributes}"
     free = format_bytes(free_memory())
     yield "Memory", f"{format_bytes(needed.peak_memory)} at the peak, of {free} free now"
     if size.scratch is None and needed.scratch_bytes and needed.peak_memory > free_memory():

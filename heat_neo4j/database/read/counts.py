@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 
 from heat_neo4j.attributes.table import Attributes, AttributeTable
+from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
@@ -34,6 +35,8 @@ class ProjectionCounts:
     isolated: int  # nodes that none of these leaves or reaches
     attribute_columns: int  # of the sampled nodes; strings and texts may take more over all nodes
     attribute_share: float  # of the values in these columns: those other than 0
+    vector_columns: int = 0  # numbers of a node's vectors after projection, not among the columns above
+    vector_width: int = 0  # numbers of a node's vectors as they are stored
 
 
 def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
@@ -53,11 +56,21 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     statement = load_statement("read/degrees", **scope.nodes(), **scope.relationships())
     degrees = connection.read(statement, scope.parameters(), doing="counting relationships of nodes")[0]
     n_isolated: int = degrees["isolated"]
-    attributes = _sampled_attributes(connection, scope, n_nodes)
+    sampled = _sampled_attributes(connection, scope, n_nodes)
+    vectors = [each.recipe[0] for each in sampled if is_vector(each.recipe[0])]
+    attributes = [each for each in sampled if not is_vector(each.recipe[0])]
     columns = sum(len(each.names) for each in attributes)
     filled = sum(each.filled for each in attributes)
     share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in attributes), 1)
-    return ProjectionCounts(n_nodes, n_relationships, n_isolated, columns, share)
+    return ProjectionCounts(
+        n_nodes,
+        n_relationships,
+        n_isolated,
+        columns,
+        share,
+        sum(len(entry["columns"]) for entry in vectors),
+        sum(entry["width"] for entry in vectors),
+    )
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:

@@ -308,6 +308,17 @@ def embed_films(page, reader, live):
     assert shown in described
 
 
+def use_vectors(page, reader, live):
+    live.cypher(FILMS)
+    assert reader.run_python(page) == ["30\n"]
+    checked, embedded, explained, *evaluated = reader.run_commands(page).values()
+    (shown,) = page_blocks(page, "text")
+    assert all(line.strip() in checked for line in shown.splitlines())
+    assert "coordinates of 70 nodes in filmsEmbedding" in embedded
+    assert "probability" in explained
+    assert all("User-RATED->Film" in text for text in evaluated)
+
+
 def train_over_files(page, reader, live):
     (over_files,) = reader.run_commands(page).values()
     assert f"Published     poincare coordinates of {N_PAPERS} nodes" in over_files
@@ -456,6 +467,7 @@ CHANGING = {
     "docs/how-to/gds.md": (migrate, "loaded"),
     PYTHON: (work_in_python, "loaded"),
     "docs/how-to/projection.md": (embed_films, "loaded"),
+    "docs/how-to/vectors.md": (use_vectors, "loaded"),
     "docs/how-to/larger-than-memory.md": (train_over_files, "loaded"),
 }
 MEASURING = {"docs/how-to/parameters.md": (measure, "loaded"), "docs/gallery.md": (look, "embedded")}

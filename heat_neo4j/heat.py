@@ -90,6 +90,10 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     type_balance : float in [0, 1], default 0.0
         How much types of relationships count alike: at 0 steps choose relationships by weight, at 1 they
         choose first a type, all types equally. Above 0 it needs a graph that knows types.
+    hierarchy : str, optional
+        Type of relationship that leads from special to general nodes, or the other way, such as "HYPERNYM".
+        Each node is then trained near all that it is under, directly or not, and lies farther from the centre
+        than they do; other relationships and attributes count as well. See Notes.
     sigma : float above 0, default 1.0
         Width of the Gaussian on hyperbolic distance.
     walks_per_node : int, at least 1, default 10
@@ -119,7 +123,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         then 16, and up to 64 on graphs of some 500,000 nodes and more.
     refine : bool, default True
         Move trained points a little towards their neighbours, and adjust radii to degrees. The paper does
-        not. See `refinement`.
+        not. See `refinement`. With a hierarchy, radii are moved so that each node is inside those below it.
     time_limit : float above 0, default: none
         Stop training after this many seconds, or shortly after, and keep the result. A training that needs no
         more gives the same bits as without a limit.
@@ -158,6 +162,16 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     training_ : dict
         Plain data about the fit: seconds of each stage, counters, and whether the exclusion of D was exact.
 
+    Notes
+    -----
+    With a `hierarchy`, points start in nested caps of directions, one for each node, as large as its number
+    of descendants asks for; they are then trained in memory, in batches. In 2 * `walks_per_node` rounds (20 *
+    where other relationships count), each node is drawn to all that it is under, or 64 of them, and to what
+    walks of `window_size` steps meet before they take a relationship of the hierarchy. The step is a tenth of
+    `learning_rate`. Nodes in a cycle are equally general. The end of the relationships that leads to fewer
+    tops is the more general one. The hierarchy may have at most 268 million pairs of a node and one that it
+    is under: 1 GiB.
+
     References
     ----------
     D. McDonald and S. He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
@@ -194,6 +208,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         alpha: float | Literal["auto"] = "auto",
         forward: float = 0.5,
         type_balance: float = 0.0,
+        hierarchy: str | None = None,
         sigma: float = 1.0,
         walks_per_node: int = 10,
         walk_length: int = 80,
@@ -215,6 +230,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         self.alpha = alpha
         self.forward = forward
         self.type_balance = type_balance
+        self.hierarchy = hierarchy
         self.sigma = sigma
         self.walks_per_node = walks_per_node
         self.walk_length = walk_length
@@ -283,8 +299,9 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range, asks for directions or types that the graph does not know, `X` or
-            `attributes` are no graph, or `start` is no N points of the hyperboloid.
+            If a parameter is out of range, asks for directions or types that the graph does not know, the
+            hierarchy orders nothing or is too large, `X` or `attributes` are no graph, or `start` is no N
+            points of the hyperboloid.
         DivergedError
             If coordinates become NaN, as with a very small `sigma`; a ConfigError and a ValueError too.
         ConfigError

@@ -123,6 +123,7 @@ def bits():
     points = model.embedding_
     other = {"negative_exponent": 0.75, "forward": 0.7, "type_balance": 0.3}
     second = HEAT(3, walks_per_node=1, n_threads=1, random_state=0, refine=False, **other).fit(whole)
+    third = HEAT(3, hierarchy="A", walks_per_node=1, n_threads=1, random_state=0).fit(whole)
     dense = replace(whole, attributes=whole.attributes.toarray() + 1.0)
     new = np.arange(600) % 50 == 0
     changed = np.where(np.arange(600) % 7 == 0, 0.3, 0.0)
@@ -133,6 +134,7 @@ def bits():
     results = {
         "fit": (points, model.loss_curve_),
         "other parameters": (second.embedding_, second.loss_curve_),
+        "hierarchy": (third.embedding_, third.loss_curve_),
         "warm": (fit_warm(model, dense, points, new).embedding_,),
         "local": (fit_local(model, dense, points, new, changed).embedding_,),
         "neighbours": nearest,

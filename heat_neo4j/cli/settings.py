@@ -39,6 +39,7 @@ _METAVARS = {
     "type_weights": "TYPE=X", "key": "[LABEL=]PROPERTY", "node_filter": "CYPHER",
     "relationship_filter": "CYPHER", "patterns": "PATTERN", "scratch": "FOLDER", "scheduler": "ADDRESS",
     "model": "NAME", "link_type": "TYPE", "run_id": "RUN", "target_labels": "LABEL", "pattern": "PATTERN",
+    "hierarchy": "TYPE",
 }  # fmt: skip
 FLAGS = {
     "labels": "--label", "relationships": "--relationship", "attributes": "--attribute",
@@ -162,7 +163,7 @@ SETTINGS = (
             help="Database name.  [env: NEO4J_DATABASE; default: the user's home database]"),
     *_from("projection", source_of("database.projection", "Projection"),
            common="labels relationships weight attributes text key"),
-    *_from("heat", source_of("heat", "HEAT"), common="n_components alpha random_state",
+    *_from("heat", source_of("heat", "HEAT"), common="n_components alpha hierarchy",
            file="forward type_balance batch_size n_parts"),
     *_from("refresh", source_of("pipeline.job", "Limits"), {"local": "local_limit", "warm": "warm_limit"},
            file="local warm"),

@@ -23,6 +23,8 @@ from heat_neo4j.embedding.attribute_signal import AUTO, teleports
 from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
 from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of, inside_descendants, start_by_caps
+from heat_neo4j.embedding.hierarchy_training import HIERARCHY_RATE, train_hierarchy
 from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
@@ -54,6 +56,7 @@ class Estimator(Protocol):
     alpha: float | Literal["auto"]
     forward: float
     type_balance: float
+    hierarchy: str | None
     sigma: float
     walks_per_node: int
     walk_length: int
@@ -108,14 +111,17 @@ def fit_points(model: Estimator, graph: Graph, start: Array | None, on_progress:
             raise ValueError(f"start must have shape {shape}, got {start.shape}")
         check_points(start)
     seed = draw_seed(model.random_state)
+    hierarchy = None if model.hierarchy is None else hierarchy_of(graph, model.hierarchy)
     with WorkerThreads(threads) as team, _folder(model, graph, schedule, start) as folder:
-        training = _Training(model, graph, schedule, team, start, folder, seed, on_progress)
+        training = _Training(model, graph, schedule, team, start, folder, seed, on_progress, hierarchy)
         trained, facts = training.run()
     seed = training.seed
     del training  # the peak of memory is either training or refinement, not both
     if start is not None:
         facts["start"] = blake2b(np.ascontiguousarray(start).data, digest_size=16).hexdigest()
-    points = refine(trained.points, graph) if model.refine else trained.points
+    points = trained.points
+    if model.refine:
+        points = refine(points, graph) if hierarchy is None else inside_descendants(hierarchy, points)
     return Fitted(points, trained.losses, trained.n_pairs, seed, facts)
 
 
@@ -134,6 +140,8 @@ def checked_schedule(model: Estimator) -> tuple[Schedule, int]:
         check_positive("time_limit", model.time_limit)
     if not isinstance(model.random_state, np.random.RandomState):
         draw_seed(model.random_state)
+    if model.hierarchy is not None and model.scratch is not None:
+        raise ValueError("a hierarchy is trained in memory: leave out scratch and scheduler")
     if model.scheduler is not None and model.scratch is None:
         raise ValueError("scheduler needs scratch: a folder that all workers share")
     if model.n_threads is not None:
@@ -204,19 +212,26 @@ class _Training:
     folder: TrainingFolder | None
     seed: int
     on_progress: Progress
+    hierarchy: Hierarchy | None
     clock: _Clock = field(default_factory=_Clock)
 
     def run(self) -> tuple[Trained, dict[str, Any]]:
         """Draw walks, collect pairs and train; return the result and facts about the run."""
         model, clock, team = self.model, self.clock, self.team
-        if make_ready(self.on_progress, by_buckets=_n_parts(model, self.graph, self.schedule) > 1):
+        by_buckets = self.hierarchy is None and _n_parts(model, self.graph, self.schedule) > 1
+        if make_ready(self.on_progress, by_buckets=by_buckets):
             clock.stop("compile")
-        if self.folder is None:
+        if self.hierarchy is not None:
+            trained, facts = self._along(self.hierarchy)
+        elif self.folder is None:
             trained, facts = self._in_memory()
         else:
             folder = self.folder
             trained, facts = folder.recovering(lambda: self._over_files(folder))
         clock.stop("train")
+        factor = 1.0 if trained.n_parts == 1 else BUCKET_RATE
+        if self.hierarchy is not None:
+            factor = HIERARCHY_RATE
         return trained, {
             "seconds": clock.seconds,
             "threads": team.n_threads,
@@ -227,11 +242,31 @@ class _Training:
             "damped_steps": trained.n_damped,
             "parts": trained.n_parts,
             "learning_rate_halved": trained.n_halved,
-            "effective_learning_rate": self.schedule.learning_rate
-            * (1.0 if trained.n_parts == 1 else BUCKET_RATE)
-            / 2**trained.n_halved,
+            "effective_learning_rate": self.schedule.learning_rate * factor / 2**trained.n_halved,
             **facts,
         }
+
+    def _along(self, hierarchy: Hierarchy) -> tuple[Trained, dict[str, Any]]:
+        """Train on the closure of a hierarchy, from a start by its caps if no other is given."""
+        keys = make_keys(self.seed)
+        walks, facts = self._walks(keys, self.schedule.window_size + 1)
+        self.clock.stop("similarity")
+        start = self._first_points(keys)
+        if self.start is None:
+            start = start_by_caps(hierarchy, start, keys.start)
+        trained = train_hierarchy(
+            start,
+            hierarchy,
+            self.graph,
+            walks,
+            self.schedule,
+            keys,
+            negative_exponent=self.model.negative_exponent,
+            team=self.team,
+            time_limit=self.clock.left(self.model.time_limit),
+            on_batch=partial(self.on_progress, "train"),
+        )
+        return trained, facts | hierarchy.facts()
 
     def _in_memory(self) -> tuple[Trained, dict[str, Any]]:
         keys = make_keys(self.seed)
@@ -290,13 +325,13 @@ class _Training:
             return self.start
         return start_points(self.graph.n_nodes, self.model.n_components, keys.start)
 
-    def _walks(self, keys: Keys) -> tuple[Walks, dict[str, Any]]:
-        """Make the walks; return facts about their steps along attributes too."""
+    def _walks(self, keys: Keys, length: int | None = None) -> tuple[Walks, dict[str, Any]]:
+        """Make the walks, of `walk_length` or of `length`; return facts about steps along attributes too."""
         chosen = teleports(self.graph, self.model.alpha)
         walks = make_walks(
             chosen.graph,
             alpha=chosen.alpha,
-            walk_length=self.model.walk_length,
+            walk_length=length or self.model.walk_length,
             key=keys.walks,
             forward=self.model.forward,
             type_balance=self.model.type_balance,

@@ -97,7 +97,7 @@ def train(
             on_batch=on_batch,
         )  # fmt: skip
 
-    return _until_it_holds(attempt, start, schedule, time_limit)
+    return until_it_holds(attempt, start, schedule, time_limit)
 
 
 def make_tasks(
@@ -137,10 +137,10 @@ def train_tasks(
         slower = replace(tasks, halved=halved)
         return train_by_buckets(slower, workers, time_limit=left, latest=latest, on_batch=on_batch)
 
-    return _until_it_holds(attempt, tasks.start, tasks.schedule, time_limit)
+    return until_it_holds(attempt, tasks.start, tasks.schedule, time_limit)
 
 
-def _until_it_holds(
+def until_it_holds(
     attempt: Callable[[int, float | None, float], Trained | None],
     start: NDArray[np.float64],
     schedule: Schedule,

@@ -64,7 +64,7 @@ def fit_warm(
     walks = make_walks(graph, alpha=chosen.alpha, walk_length=2, key=keys.walks, similarity=similarity)
     still = _without_pairs(walks, graph) & ~new
     still_points = points[still]
-    start = unrefined_radii(points, graph) if model.refine else points
+    start = unrefined_radii(points, graph) if _is_refined(model) else points
     if new.any():
         start = with_new_nodes(start, new, graph, walks, keys.start)
     short = {**short_schedule(model), "learning_rate": _RATE * model.learning_rate}
@@ -74,6 +74,11 @@ def fit_warm(
     trained.set_params(**model.get_params())
     trained.training_["warm_start"] = short
     return trained
+
+
+def _is_refined(model: Estimator) -> bool:
+    """Return whether radii were scaled by degree; those of a hierarchy are not."""
+    return model.refine and model.hierarchy is None
 
 
 def _without_pairs(walks: Walks, graph: Graph) -> NDArray[np.bool_]:
@@ -183,7 +188,7 @@ def fit_local(
             similarity=similarity,
             team=team,
         )
-        raw = unrefined_radii(points, graph) if model.refine else points
+        raw = unrefined_radii(points, graph) if _is_refined(model) else points
         if new.any():
             raw = with_new_nodes(raw, new, graph, walks, keys.start)
         weights = power(graph.degrees + 1.0, model.negative_exponent)
@@ -210,7 +215,7 @@ def fit_local(
             )  # fmt: skip
             parts.append(part)
             raw = part.points
-    final = refine(raw, graph) if model.refine else raw
+    final = refine(raw, graph) if _is_refined(model) else raw
     local.embedding_ = points.copy()
     local.embedding_[new] = final[new]
     old = points[moving]

@@ -122,7 +122,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
     )  # fmt: skip
     assert arguments.heat_from(given).get_params() == {
         "n_components": 3, "alpha": 0.0, "forward": 0.3, "type_balance": 1.0,
-        "sigma": 2.0,
+        "hierarchy": None, "sigma": 2.0,
         "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
         "batch_size": 7, "n_epochs": 2, "n_parts": 3, "refine": False, "time_limit": 90.0, "n_threads": 1,

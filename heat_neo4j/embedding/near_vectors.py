@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from heat_neo4j._kernels import near_vectors as kernels
 from heat_neo4j._kernels.projection import make_unit
@@ -61,12 +62,39 @@ def near_lists(
     """Return the most similar nodes of each node, and their weights, cumulated; shape (N, k) each.
 
     The weight of a node is the cube of its cosine: on WordNet's glosses and Citeseer's words, cubes found
-    more held-out links than cosines, whose sum comes mostly from pairs that are hardly alike. Lists are
-    sorted by descending cosine; free places have -1 and the weight 0. They hold the nearest nodes up to
-    `exact` nodes, beyond it most of them, by trees with leaves of `leaf` nodes.
+    more held-out links than cosines, whose sum comes mostly from pairs that are hardly alike. See `nearest`.
+    """
+    near, weights = nearest(rows, LISTED, team, exact=exact, leaf=leaf)
+    kernels.cumulate_cubes(weights)
+    return near, weights
+
+
+def near_matrix(graph: Graph, k: int) -> sparse.csr_array | None:
+    """Return the cosines of each node with its `k` most similar ones, shape (N, N); None without vectors."""
+    vectors = vector_columns(graph)
+    if vectors is None:
+        return None
+    near, cosines = nearest(vectors.rows, k)
+    there = near != kernels.NOBODY
+    parts = cosines[there].astype(np.float64), near[there], np.append(0, np.cumsum(there.sum(axis=1)))
+    return sparse.csr_array(parts, shape=(graph.n_nodes, graph.n_nodes))
+
+
+def nearest(
+    rows: NDArray[np.float32],
+    most: int,
+    team: WorkerThreads = ALONE,
+    *,
+    exact: int = EXACT,
+    leaf: int = _LEAF,
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the most similar nodes of each node, and their cosines; shape (N, k) each, k at most `most`.
+
+    Lists are sorted by descending cosine; free places have -1 and the cosine 0. They hold the nearest nodes
+    up to `exact` nodes, beyond it most of them, by trees with leaves of `leaf` nodes.
     """
     there = np.flatnonzero(rows.any(axis=1))
-    k = max(min(LISTED, there.size - 1), 1)
+    k = max(min(most, there.size - 1), 1)
     known = rows if there.size == len(rows) else rows[there]
     near = np.full((there.size, k), kernels.NOBODY, dtype=np.int32)
     cosines = np.zeros((there.size, k), dtype=np.float32)
@@ -79,14 +107,13 @@ def near_lists(
         team.run(kernels.compare_leaves, known, order, bounds, near, cosines)
     if not is_exact:
         team.run(kernels.compare_neighbours, known, near.copy(), _FIRST, near, cosines)
-    kernels.cumulate_cubes(cosines)
     if known is rows:
         return near, cosines
     found = np.full((len(rows), k), kernels.NOBODY, dtype=np.int32)
-    weights = np.zeros((len(rows), k), dtype=np.float32)
+    values = np.zeros((len(rows), k), dtype=np.float32)
     found[there] = np.where(near == kernels.NOBODY, kernels.NOBODY, there[near])
-    weights[there] = cosines
-    return found, weights
+    values[there] = cosines
+    return found, values
 
 
 def _joined(graph: Graph, vectors: Sequence[slice]) -> NDArray[np.float32]:

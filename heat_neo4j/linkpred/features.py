@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j.embedding.near_vectors import near_matrix
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.hyperboloid import centroids, radius
@@ -71,6 +72,7 @@ _OF_DIRECTIONS = (
     "source_like_targets",
 )  # fmt: skip
 _BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
+_NEAR_VECTORS = 20  # nodes with similar vectors whose links count
 _ITERATIONS = 7  # power iterations of the SVD; more did not improve the ranking
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
@@ -170,7 +172,10 @@ class PairFeatures:
         features = {"paths_by_degree": Feature(ProductScorer(self.of_any_pattern["paths_of_three"], degrees))}
         if self._unit is not None:
             links, _ = steps(graph, None)
-            one = SparseProductScorer(self._unit.alike(graph.degrees > 0), links)
+            alike, near = self._unit.alike(graph.degrees > 0), near_matrix(graph, _NEAR_VECTORS)
+            if near is not None:
+                alike = sparse.csr_array(alike + near)
+            one = SparseProductScorer(alike, links)
             features["linked_alike"] = Feature(SumScorer(one, one.reversed()), log=True)
         return features
 

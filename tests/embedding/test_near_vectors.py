@@ -13,7 +13,7 @@ from heat_neo4j._kernels.similarity import NO_SIMILAR, sample_similar
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.attribute_signal import attribute_signals, informative_attributes
-from heat_neo4j.embedding.near_vectors import LISTED, near_lists, vector_columns
+from heat_neo4j.embedding.near_vectors import LISTED, near_lists, near_matrix, vector_columns
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.graph import Graph, Provenance
 from tests.support import naive
@@ -175,3 +175,21 @@ def test_embeddings_are_the_same_bits_on_any_number_of_threads():
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
     without = replace(graph, attributes=None, attribute_names=(), provenance=Provenance())
     assert (HEAT(alpha=0.3, random_state=1).fit(without).embedding_ != one.embedding_).any()
+
+
+def test_the_cosines_of_near_nodes_as_a_matrix():
+    n = 60
+    values = lists(vectors(n))
+    values[4] = None
+    matrix = near_matrix(graph_of({"e": values, "year": list(range(n))}, n), 5)
+    present = np.array([row or [0.0] * 48 for row in values])
+    known = np.delete(present, 4, axis=0)
+    unit = naive.unit_rows(naive.unit_rows(known) - naive.unit_rows(known).mean(axis=0))
+    expected, _ = naive.near_lists(unit, 5)
+    places = np.delete(np.arange(n), 4)
+    for row, near in zip(places, expected, strict=True):
+        assert sorted(matrix[[row]].indices) == sorted(places[near])
+    assert matrix[[4]].nnz == matrix[:, [4]].nnz == 0
+    cosines = unit @ unit.T
+    assert matrix[0, places[expected[0, 0]]] == pytest.approx(cosines[0, expected[0, 0]], abs=1e-5)
+    assert near_matrix(graph_of({"year": list(range(n))}, n), 5) is None

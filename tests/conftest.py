@@ -48,6 +48,9 @@ ROOMS_OF_NEWEST = ("database", "queries")
 # Rooms that publish hundreds of times, which take several times as long with the vector index: only what is
 # marked ``vector_index`` there makes it. Everywhere else publications are those of users.
 ROOMS_WITHOUT_INDEX = ("database", "pipeline")
+# Planning takes nearly all of a server's time. By default, Neo4j replaces a plan that is ten seconds old once
+# a test has changed how many nodes there are.
+KEPT_PLANS = {"dbms.cypher.min_replan_interval": "1h"}
 DEFAULT_LANGUAGES = {NEWEST: {"db.query.default_language": "CYPHER_25"}}
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 # A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.
@@ -213,7 +216,7 @@ def server(request: pytest.FixtureRequest, live_home: Path) -> Iterator[LiveServ
         )
         return
     local = LocalServer(series, name="tests", home=live_home, heap=HEAP, page_cache=PAGE_CACHE)
-    settings = {**local.release.settings, **DEFAULT_LANGUAGES.get(series, {})}
+    settings = {**local.release.settings, **KEPT_PLANS, **DEFAULT_LANGUAGES.get(series, {})}
     local.release = replace(local.release, settings=settings)
     try:
         with pytest.MonkeyPatch.context() as patch:

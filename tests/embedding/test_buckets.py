@@ -267,9 +267,9 @@ class Law:
 @pytest.mark.parametrize(
     ("graph", "n_parts", "rate"),
     [
-        (toy(90), 2, 0.004),
-        (toy(90), 3, 0.004),
-        (toy(90, isolated=(3, 7)), 4, 0.05),
+        (toy(50), 2, 0.004),
+        (toy(50), 3, 0.004),
+        (toy(50, isolated=(3, 7)), 4, 0.05),
         (hub_graph(60), 4, 0.001),
     ],
     ids=["two", "three", "damped", "hub"],

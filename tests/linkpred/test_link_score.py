@@ -301,10 +301,10 @@ def fitted_without(samples: dict[str, module.Sample]) -> list[LinkScore]:
 def test_directions_of_noise_are_told_by_chance_alone() -> None:
     """Without folds they would flatter: of 20 links with 12 features of a direction, by far."""
     found = []
-    for seed in range(60):
+    for seed in range(30):
         samples = {"it": made_sample(seed, 20, 100, 0.0)}
         found.append(module._direction_accuracy(samples["it"], fitted_without(samples), "it"))
-    assert abs(np.mean(found) - 0.5) < 0.06
+    assert abs(np.mean(found) - 0.5) < 0.08
     clear = made_sample(0, 60, 300, 0.0)
     clear.direction[:, 4] += np.where(clear.is_link, 3.0, 0.0)
     assert module._direction_accuracy(clear, fitted_without({"it": clear}), "it") > 0.9

@@ -26,6 +26,7 @@ from heat_neo4j.database.runs import RunRecord, nothing_published, read_runs
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import load_graph
 from heat_neo4j.errors import ConfigError
+from heat_neo4j.evaluation.hierarchy import evaluate_hierarchy
 from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
@@ -280,6 +281,7 @@ class Database(Closing):
         return estimate(size, as_progress(on_progress))
 
     evaluate_links = _evaluation(evaluate_links)
+    evaluate_hierarchy = _evaluation(evaluate_hierarchy)
 
     embed = _verb(jobs.embed)
     links = _verb(jobs.predict)

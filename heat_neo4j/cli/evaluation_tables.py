@@ -12,6 +12,9 @@ from heat_neo4j.cli.output import facts, format_seconds, headed, print_line, pri
 if TYPE_CHECKING:
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
 
+HIERARCHY_COLUMNS = (
+    "order_accuracy", "mean_rank", "mean_average_precision", "precision_up", "precision_down",
+)  # fmt: skip
 LINK_COLUMNS = (
     "mean_reciprocal_rank", "hits_at_10", "precision_at_10", "precision_at_100", "precision_at_written",
     "recall_at_written", "direction_accuracy", "calibration_error", "auroc", "average_precision",
@@ -44,7 +47,10 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     graph, settings = evaluation.graph, evaluation.settings
     nodes, edges = plural(graph["nodes"], "node"), plural(graph["edges"], "edge")
     yield "Graph", f"{nodes}, {edges}, {plural(graph['attributes'], 'attribute column')}"
-    yield "Task", f"link prediction: {_task(evaluation)}"
+    if "sampled_nodes" in settings:
+        yield "Task", f"reconstruction of the hierarchy {settings['hierarchy']['type']}"
+    else:
+        yield "Task", f"link prediction: {_task(evaluation)}"
     if settings.get("split") == "random":
         yield "", "any edges are held out: nodes may lose all of theirs"
     elif settings.get("split") == "connected":
@@ -57,7 +63,9 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     several = (
         f"mean ± standard deviation of {plural(len(evaluation.seeds), 'seed')}, from {evaluation.seeds[0]} on"
     )
-    single = f"of seed {evaluation.seeds[0]}; --seeds 5 shows how far they vary"
+    single = f"of seed {evaluation.seeds[0]}"
+    if "sampled_nodes" not in settings:
+        single += "; --seeds 5 shows how far they vary"
     yield "Figures", several if len(evaluation.seeds) > 1 else single
 
 
@@ -75,7 +83,9 @@ def _show_rows(rows: Sequence[Row], first: str) -> None:
 
     width = max(len(first), *(len(row.method) for row in rows))
     with_figures = [row for row in rows if row.figures]
-    columns = [key for key in LINK_COLUMNS if any(key in row.figures for row in with_figures)]
+    is_hierarchy = any("order_accuracy" in row.figures for row in with_figures)
+    wanted = HIERARCHY_COLUMNS if is_hierarchy else LINK_COLUMNS
+    columns = [key for key in wanted if any(key in row.figures for row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(
         header, [[row.method, *(_cell(row, key) for key in columns), _seconds(row)] for row in with_figures]

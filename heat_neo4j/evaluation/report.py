@@ -25,6 +25,9 @@ METRIC_NAMES: Mapping[str, str] = {
     "calibration_error": "ECE",
     "mean_rank": "mean rank",
     "mean_average_precision": "mAP",
+    "order_accuracy": "order",
+    "precision_up": "P@5 up",
+    "precision_down": "P@5 down",
     "auroc": "AUROC",
     "average_precision": "AP",
 }
@@ -121,7 +124,7 @@ class Trials:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Result):
-    """The table of an evaluation of links.
+    """The table of an evaluation of links, or of a hierarchy.
 
     `to_frame` has one row per method, pattern and seed. Its columns are pattern (empty for an undirected
     graph), method, is_ours, seed, seconds, chosen (parameters of a baseline), missing (why there are no
@@ -193,7 +196,7 @@ def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = ""
     for ours in (row for row in rows if row.is_ours and row.figures):
         for metric in metrics:
             own, name = ours.figures[metric].mean, METRIC_NAMES[metric]
-            means = {row.method: row.figures[metric].mean for row in baselines}
+            means = {row.method: row.figures[metric].mean for row in baselines if metric in row.figures}
             best_first = sorted(means, key=lambda method: -means[method])
             for other in best_first:
                 if means[other] > own:

@@ -47,6 +47,10 @@ heat evaluate links --label Paper --relationship CITES --time published --split 
 heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-baselines
 """
 
+HIERARCHY_EXAMPLE = """
+heat evaluate hierarchy --label Synset --relationship HYPERNYM --hierarchy HYPERNYM
+"""
+
 HEADING = "Evaluation"
 FILES = "Graph from files"
 
@@ -111,6 +115,32 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
         wanted = () if graph.relationships is None else patterns
         evaluation = evaluate_links(graph, model, wanted, **arguments)
     show(evaluation, picture)
+
+
+@evaluate.command(cls=HeatCommand, example=HIERARCHY_EXAMPLE)
+@verb_options("evaluate_hierarchy", "nodes", "baselines", heading=HEADING)
+@setting_options("heat", "projection")
+@database_options
+def hierarchy(nodes: int, baselines: bool, **options: Any) -> None:
+    """Measure how much of a hierarchy the places keep.
+
+    Order: the share of direct relationships whose general end is nearer to the centre. Mean rank and mAP: how
+    high all that a node is under ranks among all nodes, by distance. P@5 up, down: the share of what it is
+    under, or of what is under it, among the nearest 5 that are nearer to the centre, or farther out. Nothing
+    is held out. Degree and PageRank along the hierarchy give an order only; the Euclidean places are a
+    truncated SVD.
+    """
+    model = heat_from(options)
+    with _working() as progress:
+        with open_store(options) as store:
+            graph = store.read_graph(projection_from(options), on_progress=progress)
+        from heat_neo4j.evaluation import evaluate_hierarchy
+
+        seed = options["random_state"] or 0
+        evaluation = evaluate_hierarchy(
+            graph, model, nodes=nodes, seed=seed, baselines=baselines, on_progress=progress
+        )
+    show(evaluation, None)
 
 
 @contextmanager

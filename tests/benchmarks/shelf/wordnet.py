@@ -11,8 +11,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.graph import Graph
 from tests.benchmarks.shelf.dataset import (
     DataSet,
     MissingDataError,
@@ -24,7 +26,7 @@ from tests.benchmarks.shelf.dataset import (
     truth_by_pattern,
 )
 
-__all__ = ["Synset", "new_terms", "nouns", "synsets"]
+__all__ = ["Synset", "hypernyms", "new_terms", "nouns", "synsets"]
 
 ANIMAL = "animal"
 TERMS = 300
@@ -85,10 +87,7 @@ def new_terms(seed: int, *, only_animals: bool = False) -> DataSet:
     """
     every, edges = synsets("noun"), _hypernyms()
     children, parents = edges.T
-    below = np.zeros(len(every), dtype=np.bool_)
-    below[next(row for row, each in enumerate(every) if each.words[0] == ANIMAL)] = True
-    while (more := below[parents] & ~below[children]).any():
-        below[children[more]] = True
+    below = _at_and_under(ANIMAL)
     leaves = np.setdiff1d(np.flatnonzero(below), parents)
     gone = np.isin(children, np.random.default_rng(seed).choice(leaves, TERMS, replace=False))
     if not only_animals:
@@ -98,13 +97,32 @@ def new_terms(seed: int, *, only_animals: bool = False) -> DataSet:
     return _data_set(animals, row_of[edges[inside & ~gone]], row_of[edges[inside & gone]])
 
 
+def hypernyms(top: str | None = None) -> Graph:
+    """Return all hypernyms of nouns, without texts; or those at and under the first synset of a word."""
+    every, edges = synsets("noun"), _hypernyms()
+    inside = np.ones(len(every), dtype=np.bool_) if top is None else _at_and_under(top)
+    row_of, joins = np.cumsum(inside) - 1, inside[edges].all(axis=1)
+    rows = np.flatnonzero(inside)
+    return _data_set([every[row] for row in rows], row_of[edges[joins]], edges[:0], text=False).graph
+
+
+def _at_and_under(word: str) -> NDArray[np.bool_]:
+    """Return a mask of the first synset of a word, and all under it."""
+    every, (children, parents) = synsets("noun"), _hypernyms().T
+    below = np.zeros(len(every), dtype=np.bool_)
+    below[next(row for row, each in enumerate(every) if each.words[0] == word)] = True
+    while (more := below[parents] & ~below[children]).any():
+        below[children[more]] = True
+    return below
+
+
 def _hypernyms() -> Pairs:
     every = synsets("noun")
     row_of = {each.offset: row for row, each in enumerate(every)}
     return np.array([(row_of[each.offset], row_of[other]) for each in every for other in each.hypernyms])
 
 
-def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs) -> DataSet:
+def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs, *, text: bool = True) -> DataSet:
     senses: Counter[str] = Counter()
     keys = []
     for each in every:
@@ -112,6 +130,6 @@ def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs) -> DataSet:
         keys.append(f"{each.words[0]}.{senses[each.words[0]]}")
     labels = {LABEL: np.ones(len(every), dtype=np.bool_)}
     texts = {"text": [each.text for each in every]}
-    attributes = attributed([Attribute("text", text=True)], texts, len(every), labels)
+    attributes = attributed([Attribute("text", text=True)], texts, len(every), labels) if text else (None, ())
     graph = linked(len(every), {HYPERNYM: train}, labels=labels, keys=keys, attributes=attributes)
     return DataSet(graph, truth_by_pattern(graph, {HYPERNYM: test}))

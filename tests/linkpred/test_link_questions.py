@@ -180,7 +180,7 @@ def test_shared_attributes_are_those_with_the_same_value(graph, points):
     one, other = (int(row) for row in np.flatnonzero(values[:, 0])[:2])
     link = explain_pair(points, graph, FOLLOWS, (one, other))
     counts = np.count_nonzero(values, axis=0)
-    assert link.attributes == (("genre=a", counts[0]), ("long", MOVIES))
+    assert link.attributes == (("genre=a", counts[0], None), ("long", MOVIES, None))
     assert explain_pair(points, graph, RATED, (0, one)).attributes == ()
 
 
@@ -206,9 +206,9 @@ def test_values_that_two_nodes_lack_are_not_shared(graph, points):
     def shared(pattern, *pair):
         return explain_pair(points, told, pattern, pair).attributes
 
-    assert shared(FOLLOWS, 0, 1) == (("age", 9), ("User.born", USERS))
-    assert shared(FOLLOWS, 0, 8) == (("User.born", USERS),)
-    assert shared(FOLLOWS, 10, 11) == (("User.born", USERS),)
+    assert shared(FOLLOWS, 0, 1) == (("age", 9, None), ("User.born", USERS, None))
+    assert shared(FOLLOWS, 0, 8) == (("User.born", USERS, None),)
+    assert shared(FOLLOWS, 10, 11) == (("User.born", USERS, None),)
     assert shared(RATED, 10, USERS) == ()
 
 

@@ -110,12 +110,12 @@ def boost_to_origin(point: Array) -> Array:
 
 
 @one_blas_thread()
-def fit_isometry(source: Array, target: Array) -> Isometry:
+def fit_isometry(source: Array, target: Array, *, keep_radii: bool = False) -> Isometry:
     """Return the isometry that best aligns `source` with `target`, row by row; both of shape (N, d + 1).
 
-    A boost moves the Lorentz centroid of each set to the origin. The rotation (and reflection) there is the
-    orthogonal Procrustes solution for the points' logarithms (direction times radius, so that far points do
-    not dominate). Raises ValueError if shapes differ or there are no points.
+    A boost moves the Lorentz centroid of each set to the origin, unless radii are to be kept. The rotation
+    (and reflection) there is the orthogonal Procrustes solution for the points' logarithms (direction times
+    radius, so that far points do not dominate). Raises ValueError if shapes differ or there are no points.
 
     References
     ----------
@@ -125,8 +125,9 @@ def fit_isometry(source: Array, target: Array) -> Isometry:
     if source.shape != target.shape or source.ndim != 2 or not len(source):
         raise ValueError(f"points to align must have one shape (N, d + 1): {source.shape} and {target.shape}")
     d = source.shape[1] - 1
-    centre = _centre(target)
-    to_origin = boost_to_origin(_centre(source))
+    origin = np.append(np.zeros(d), 1.0)
+    centre = origin if keep_radii else _centre(target)
+    to_origin = boost_to_origin(origin if keep_radii else _centre(source))
     left, _, right = np.linalg.svd(
         _logarithms(target, boost_to_origin(centre)).T @ _logarithms(source, to_origin)
     )

@@ -113,7 +113,8 @@ def align(model: HEAT, state: GraphState) -> bool:
     if published is None or state.run is None:
         return False
     rows = state.published_rows
-    model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
+    isometry = fit_isometry(model.embedding_[rows], published[rows], keep_radii=model.hierarchy is not None)
+    model.embedding_ = isometry(model.embedding_)
     model.training_["aligned_to"] = state.run.run_id
     return True
 

@@ -21,7 +21,7 @@ from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.fingerprint import Fingerprint, NodeChanges, changes, fingerprint, node_changes
-from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
+from heat_neo4j.pipeline.job import Job, LinkOptions, difference
 
 AUTO, NOTHING, LOCAL, WARM, FULL, LINKS = "auto", "nothing", "local", "warm", "full", "links"
 EMBED = "embed"
@@ -251,7 +251,7 @@ def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
 
 def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
     """Return the mode of a refresh and its reason: the changes, or the user's request."""
-    chosen, reason = _mode_by_changes(job.limits, state)
+    chosen, reason = _mode_by_changes(job, state)
     if mode == AUTO and chosen == FULL and state.rejected is not None and state.was_rejected(job):
         raise QualityRejected(
             f"run {state.rejected.run_id} of this graph was rejected ({state.rejected.error}), and the "
@@ -265,6 +265,8 @@ def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
     if not state.same_settings or state.stored is None or not state.published_rows.any():
         raise ProjectionError(f"--mode {mode} needs a published version of the same settings: {reason}")
     if mode == LOCAL:
+        if job.model.hierarchy is not None:
+            raise ProjectionError("--mode local: a hierarchy is trained as a whole: leave out the mode")
         if state.shares is None:
             raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
         if not state.shares.any():
@@ -273,9 +275,9 @@ def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
 
 
 def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table in docs/how-to/deploy.md
-    limits: Limits, state: GraphState
+    job: Job, state: GraphState
 ) -> tuple[str, str]:
-    run, stored, diff = state.run, state.stored, state.diff
+    run, stored, diff, limits = state.run, state.stored, state.diff, job.limits
     if run is None or stored is None:
         return FULL, "nothing is published yet"
     if diff is None or not run.settings:
@@ -289,7 +291,8 @@ def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table i
         return (NOTHING, "the graph is as it was") if other_links is None else (LINKS, other_links)
     if state.rejected is not None:
         return FULL, f"run {state.rejected.run_id} ({state.rejected.decision}) was rejected"
-    if diff.local is not None and diff.local <= max(limits.local * state.graph.n_nodes, 1):
+    is_small = diff.local is not None and diff.local <= max(limits.local * state.graph.n_nodes, 1)
+    if is_small and job.model.hierarchy is None:  # a new node must lie beyond its parents
         return LOCAL, str(diff)
     if diff.since_full <= limits.warm:
         return WARM, str(diff)

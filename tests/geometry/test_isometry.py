@@ -92,3 +92,16 @@ def test_one_point_goes_to_the_other():
 def test_shapes_that_do_not_fit_are_refused(a, b):
     with pytest.raises(ValueError, match="must have one shape"):
         fit_isometry(np.ones(a), np.ones(b))
+
+
+def test_radii_stay_where_they_are_to_be_kept():
+    rng = np.random.default_rng(3)
+    points = lift(rng.normal(size=(50, 3)) + 1.0)
+    turned = any_isometry(3, 5)(points)
+    aligned = fit_isometry(points, turned, keep_radii=True)(points)
+    np.testing.assert_allclose(radius(aligned), radius(points))
+    assert not np.allclose(radius(fit_isometry(points, turned)(points)), radius(points))
+    turn = fit_isometry(points, turned, keep_radii=True).matrix
+    np.testing.assert_allclose(
+        fit_isometry(points, points @ turn.T, keep_radii=True)(points), points @ turn.T
+    )

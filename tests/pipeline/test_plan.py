@@ -11,7 +11,7 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph, Projection
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.errors import QualityRejected
+from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError
 from heat_neo4j.pipeline import driver
 from heat_neo4j.pipeline.fingerprint import fingerprint
@@ -128,6 +128,15 @@ def test_more_new_nodes_than_the_limit_start_warm():
     assert decided(before, now, Limits(local=2.9 / N))[1].mode == "warm"
     assert decided(before, now, Limits(local=3 / N), changes={"local": 1})[1].mode == "warm"
     assert decided(before, now, Limits(local=2.9 / N, warm=0.01))[1].mode == "full"
+
+
+def test_a_new_node_of_a_hierarchy_is_not_trained_alone():
+    now = some_graph()
+    before, asked = part_of(now, np.arange(N - 2)), job(hierarchy="CITES")
+    assert decided(before, now, asked=asked, settings=asked.settings())[1].mode == "warm"
+    state = state_of(now, before, asked=asked.settings(), settings=asked.settings())
+    with pytest.raises(ProjectionError, match="--mode local: a hierarchy is trained as a whole"):
+        make_plan(asked, "local", state)
 
 
 def test_one_new_node_of_a_tiny_graph_is_trained_alone():

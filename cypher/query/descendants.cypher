@@ -1,31 +1,46 @@
-// The likely descendants of a node: more specific nodes near the straight line from the centre through it.
+// The likely descendants of a node: more specific nodes that have it on their way to the centre.
 //
-// Detour: how much longer the way from the centre o to b is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the
-// line.
+// Detour: how much longer the way from b to the centre o is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the
+// straight line. Descendants are good if the embedding was trained for a hierarchy (HEAT's parameter hierarchy); the
+// radius of other embeddings reflects mostly how many relationships a node has. See docs/how-to/hierarchy.md.
 //
-// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
-// gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
+// The vector index is searched around nine points of the line from the centre through the node, from it
+// outwards. Without an index, all nodes are looked at.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
+// 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
+// :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node
-// :param margin => 0.25             how much larger the radius of a descendant must be
-// :param widest => 60.0             the widest angle at the centre, in degrees; 180 allows any
 // :param k => 10                    how many
-MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
-WITH a, a.`heatEmbedding` AS u, a.`heatRadius` AS r
-WITH a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,
-     sqrt(reduce(sum = 0.0, x IN u | sum + x * x)) AS normU
-MATCH (b) WHERE b.`heatEmbedding` IS NOT NULL AND b <> a AND b.`heatRadius` >= r + $margin
-WITH b, u, r, gapU, normU, b.`heatEmbedding` AS v, b.`heatRadius` AS radius
-WITH b, r, radius, gapU, 4.0 / (2.0 + exp(radius) + exp(-radius)) AS gapV,
-     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square,
-     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + u[i] * v[i]) AS dot,
-     normU * sqrt(reduce(sum = 0.0, x IN v | sum + x * x)) AS norms
-WITH b, r, radius, 2.0 * square / (gapU * gapV) AS z,
-     CASE WHEN dot >= norms THEN 1.0 WHEN dot <= -norms THEN -1.0 ELSE dot / norms END AS cosine
-WITH b, r, radius, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, degrees(acos(cosine)) AS angle
-WHERE angle <= $widest
-RETURN b.`name` AS node, radius, angle, distance, r + distance - radius AS detour
+// :param fetch => 50                candidates around each point of the line; at least k
+CYPHER 5
+MATCH (model:HeatModel {name: $model})
+// Once its number is read, the version does not change.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version})
+MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProperty]) = m.space
+WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
+WITH m, a, u, r, 2.0 + exp(r) + exp(-r) AS c,
+     CASE WHEN r = 0.0 THEN 1.0 ELSE 1.0 - 2.0 / (1.0 + exp(r)) END AS norm
+CALL (m, u, r, norm) {
+  UNWIND range(0, 8) AS step
+  WITH m, [x IN u | x * (1.0 - 2.0 / (1.0 + exp(r + step * 0.75))) / norm] AS point
+  UNWIND m.indexes AS index
+  CALL db.index.vector.queryNodes(index, $fetch, point) YIELD node AS b
+  RETURN b
+  UNION
+  UNWIND CASE WHEN size(coalesce(m.indexes, [])) = 0 THEN [m.space] ELSE [] END AS space
+  MATCH (b) WHERE coalesce(b[m.stagedRun], b[m.runProperty]) = space
+  RETURN b
+}
+WITH m, a, u, r, c, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS radius,
+     coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
+WHERE b <> a AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space AND radius > r
+WITH b, r, radius, c * (2.0 + exp(radius) + exp(-radius)) / 8.0 *
+     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
+WITH b, r, radius, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
+RETURN b.`name` AS node, radius, distance, r + distance - radius AS detour
 ORDER BY detour, node
 LIMIT $k

@@ -1,7 +1,7 @@
 // The nodes nearest to one node, as query/nearest.cypher finds and certifies them, with their predicted links. No rows
 // if no node was found, or more than one, or it has no coordinates. Parameters: heat_model, heat_ids (the node's
-// element id, or none), heat_k, heat_fetch, heat_show (property keys), heat_side (-1 for those nearer to the centre
-// than the node, 1 for those farther from it, 0 for all), and those of find_node, node_links and the filter.
+// element id, or none), heat_k, heat_fetch, heat_show (property keys), and those of find_node, node_links and the
+// filter.
 CYPHER 5
 MATCH (model:HeatModel {name: $heat_model})
 // Once its number is read, the version does not change.
@@ -27,8 +27,7 @@ CALL (m, a, u, c) {
     RETURN n
   }
   WITH m, a, u, c, n
-  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND ($heat_side = 0 OR 0.0 < $heat_side *
-    (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
+  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
     @node_filter
   )
   WITH m, u, c, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
@@ -55,8 +54,7 @@ CALL (m, a, u, c, inside, near) {
   UNWIND inside + [near] AS nodes
   UNWIND nodes AS n
   WITH DISTINCT m, a, u, c, n
-  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND ($heat_side = 0 OR 0.0 < $heat_side *
-    (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
+  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
     @node_filter
   )
   WITH u, c, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heat_neo4j.pipeline.driver import LinkExample, RunReport
 
 _LONGEST = 60  # characters of a pattern that are shown
+_LONGEST_EVIDENCE = 250
 _MOST_PATTERNS = 20
 _SHOWN = 6  # attributes
 _WITH_EXAMPLES = 5  # patterns whose likeliest links are shown
@@ -122,6 +123,8 @@ def describe(
     yield from counted(run.counts)
     if run.pair_count is not None and run.final_loss is not None:
         yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
+    with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):  # the node has been changed
+        yield from _hierarchy(run.training)
     yield from _written(run, examples)
     try:
         yield from _judged(run)
@@ -247,6 +250,18 @@ def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
 def _few(names: Sequence[str]) -> str:
     more = [] if len(names) <= _SHOWN else [f"and {len(names) - _SHOWN:,} more"]
     return ", ".join([*names[:_SHOWN], *more])
+
+
+def _hierarchy(training: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield which hierarchy radii follow, or that they follow none and which there might be."""
+    if "hierarchy" in training:
+        yield "Hierarchy", display_text(training["hierarchy"]["evidence"], _LONGEST_EVIDENCE)
+    elif found := training.get("hierarchies_found"):
+        name, words = (display_text(text, _LONGEST_EVIDENCE) for text in found[0])
+        advice = f"--hierarchy {name} places general nodes nearer the centre"
+        yield "Hierarchy", f"{name} looks like one ({words}): {advice}"
+    elif "hierarchies_found" in training:
+        yield "Hierarchy", "none found: radii reflect mostly the number of relationships"
 
 
 def _alpha(training: Mapping[str, Any]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from heat_neo4j.graph import Graph, Relationships
 Rows = NDArray[np.int64]
 End = Literal["source", "target"]
 
-_FEWEST = 100  # relationships: fewer are no evidence
+_FEWEST = 50  # relationships: fewer are no evidence
 _CYCLIC = 0.01  # maximum share of relationships on a cycle
 _BRANCHING = 2.0  # minimum number of specific nodes for each general one
 _DEEP = 0.2  # minimum share of relationships that lead to a node that is specific itself
@@ -81,7 +81,12 @@ class HierarchyEvidence:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return the evidence in words, such as ``PART_OF, target is more general: ...``."""
+        """Return the type and the evidence, such as ``PART_OF, target is more general: ...``."""
+        return f"{display_text(self.type, _LONGEST)}, {self.in_words}"
+
+    @property
+    def in_words(self) -> str:
+        """The evidence, such as ``target is more general: 97% of 79,901 sources have one target, ...``."""
         specific = "source" if self.general_end == "target" else "target"
         share = self.n_with_one / self.n_specific
         order = f"{share:.0%} of {plural(self.n_specific, specific)} have one {self.general_end}"
@@ -92,8 +97,7 @@ class HierarchyEvidence:
             cycles = f"{plural(self.n_cyclic, 'relationship')} on cycles"
         more = " or more" if self.levels == _MOST_LEVELS else ""
         levels = f"{self.levels}{more} levels"
-        kind = display_text(self.type, _LONGEST)
-        return f"{kind}, {self.general_end} is more general: {order}, {cycles}, {levels}"
+        return f"{self.general_end} is more general: {order}, {cycles}, {levels}"
 
 
 class _Counts(NamedTuple):
@@ -111,7 +115,7 @@ class _Counts(NamedTuple):
 def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
     """Return the hierarchical relationship types of a graph, the largest first.
 
-    A type is hierarchical if at least 100 relationships lead to at most half as many general nodes as there
+    A type is hierarchical if at least 50 relationships lead to at most half as many general nodes as there
     are specific ones; at most 1 % of them are on a cycle; a fifth or more leads to a node that is specific
     itself; there are three levels or more; and either 90 % of the specific nodes have one general node, or
     75 % of two-step paths are relationships themselves. Bipartite types, such as User-RATED->Film, have two

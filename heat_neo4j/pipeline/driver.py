@@ -38,7 +38,8 @@ from heat_neo4j.pipeline.fit import (
     fit_full,
     fit_link_model,
     fit_on,
-    time_limit_notes,
+    record_hierarchies,
+    training_notes,
 )
 from heat_neo4j.pipeline.job import Job, published_links
 from heat_neo4j.pipeline.memory import check_memory, run_size
@@ -312,14 +313,15 @@ def _train(work: Work) -> Work:
     try:
         if mode == FULL:
             saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
-            notes = (*work.notes, *work.checkpoint.notes, *time_limit_notes(job.model))
+            record_hierarchies(job.model, graph)
+            notes = (*work.notes, *work.checkpoint.notes, *training_notes(job.model))
             return replace(work, earlier=saved, notes=notes)
         model = fit_on(job, mode, work.state, session.clock, session.on_progress)
     except NothingToLearnError as error:
         advice = "`heat check` shows what the projection matches"
         raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
     check_coordinates(model, graph.n_nodes, job.coordinates)
-    return replace(work, model=model, notes=(*work.notes, *time_limit_notes(model)))
+    return replace(work, model=model, notes=(*work.notes, *training_notes(model)))
 
 
 def _calibrate(work: Work) -> Work:

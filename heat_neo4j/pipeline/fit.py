@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.cluster import connected
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
+from heat_neo4j.embedding.hierarchical_types import find_hierarchies, inspect_hierarchy
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
@@ -79,10 +81,24 @@ def fit_full(
     return saved
 
 
-def time_limit_notes(model: HEAT) -> tuple[str, ...]:
-    """Return a note if the training of a model ended at its time limit."""
-    share = model.training_["trained_share"]
-    return (f"training ended at the time limit, after {share:.1%} of its pairs",) if share < 1.0 else ()
+def training_notes(model: HEAT) -> tuple[str, ...]:
+    """Return notes if the training of a model ended at its time limit, or diverged at its learning rate."""
+    notes, facts = [], model.training_
+    if facts["trained_share"] < 1.0:
+        notes.append(f"training ended at the time limit, after {facts['trained_share']:.1%} of its pairs")
+    if halved := facts.get("learning_rate_halved"):  # not of a training of parts
+        rate = facts["effective_learning_rate"]
+        notes.append(f"training diverged: learning_rate was halved {plural(halved, 'time')}, to {rate:.2g}")
+    return tuple(notes)
+
+
+def record_hierarchies(model: HEAT, graph: Graph) -> None:
+    """Add to the record of a training the evidence for its hierarchy, or else which types look like one."""
+    facts = model.training_
+    if "hierarchy" in facts:
+        facts["hierarchy"]["evidence"] = str(inspect_hierarchy(graph, facts["hierarchy"]["type"]))
+    else:
+        facts["hierarchies_found"] = [[each.type, each.in_words] for each in find_hierarchies(graph)]
 
 
 def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> HEAT:

@@ -37,8 +37,8 @@ class HeatDocumentRetriever(BaseRetriever):
     k : int
         How many documents, 1 or more.
     among : {"all", "more_general", "more_specific"}
-        Look among all nodes, or only among those that are nearer to the centre than the node, or farther from
-        it.
+        "all" for the nearest nodes; "more_general" for those that are probably above the node in a
+        hierarchy, "more_specific" for those below: see `Database.neighbours`.
     model, key, labels, node_filter, filter_parameters, properties, max_links
         As for `HeatRetriever`.
 

@@ -143,11 +143,22 @@ def find_similar(page, reader, live):
 
 
 def find_the_hierarchy(page, reader, live):
-    general, *_ = reader.run_commands(page).values()
+    live.cypher(
+        "UNWIND range(0, 120) AS i CREATE (:Topic {name: 't' + i}) "
+        "WITH count(*) AS done UNWIND range(1, 120) AS i "
+        "MATCH (a:Topic {name: 't' + i}) MATCH (b:Topic {name: 't' + (i - 1) / 3}) CREATE (a)-[:BROADER]->(b)"
+    )
+    embedded, general, above, below = reader.run_commands(page).values()
+    words = "target is more general: 100% of 120 sources have one target, no cycles, 5 levels"
+    assert f"Hierarchy     BROADER, {words}\n" in embedded
     (by_radius,) = reader.take(page, "cypher")
-    assert [line.split()[0] for line in general.splitlines()[1:]] == [
-        row["node"] for row in live.cypher(by_radius)
-    ]
+    names = [[line.split()[0] for line in text.splitlines()[1:]] for text in (general, above, below)]
+    assert names[0] == [row["node"] for row in live.cypher(by_radius)]
+    assert (names[0][0], {*names[0][1:4]}) == ("t0", {"t1", "t2", "t3"})
+    assert set(names[1]) <= {"t14", "t4", "t1", "t0"}
+    assert {int(name[1:]) for name in names[2]} <= {*range(4, 7), *range(13, 22), *range(40, 67)}
+    live.store.clear(model="topics")
+    live.cypher("MATCH (n:Topic) DETACH DELETE n")
 
 
 def recommend(page, reader, live):

@@ -116,7 +116,7 @@ def test_dependencies_citations_friends_and_bipartite_types_are_no_hierarchies(s
         MAINTAINS=(np.arange(10, N) % 10, np.arange(10, N)),
         NEXT=(chain, chain + 1),
         BOTH_WAYS=(np.append(child, parent), np.append(parent, child)),
-        FEW=(child[:99], parent[:99]),
+        FEW=(child[:49], parent[:49]),
     )
     assert names(graph) == []
 

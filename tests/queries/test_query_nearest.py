@@ -175,3 +175,31 @@ def test_a_filter_that_few_pass_is_not_certified_until_enough_is_fetched(store, 
     assert not any(row["certified"] for row in few)
     (row,) = store.query("nearest_where", fetch=CROWD + 1, **values)
     assert (row["node"], row["certified"]) == (77, True)
+
+
+# --- the index on the way to the centre --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "side"), [("ancestors", -1), ("descendants", 1)])
+def test_the_index_finds_what_a_look_at_all_nodes_finds_on_the_way(server, store, crowd, name, side):
+    with open_cypher(server) as cypher:
+        bare = WriteNames(model="query crowd without index")
+        store.write_embedding(ring_graph(cypher, crowd.label), crowd.points, names=bare, index=False)
+    try:
+        asked = {"label": crowd.label, "property": "key", "k": 10}
+        radii, common = np.arccosh(crowd.points[:, -1]), []
+        # Farther out, in so thin a crowd, no node lies behind another.
+        for i in np.flatnonzero(radii < 5.0)[::75].tolist():
+            order = crowd.distances(i) - (side == 1) * (radii - radii[i])
+            others = np.flatnonzero(side * radii > side * radii[i])
+            best = others[np.argsort(order[others], kind="stable")][:10].tolist()
+            whole = store.query(name, model=bare.model, value=i, **asked)
+            assert [row["node"] for row in whole] == best
+            found = store.query(name, model=crowd.model, value=i, **asked)
+            column = "distance" if side == -1 else "detour"
+            measured = [row[column] for row in found]
+            np.testing.assert_allclose(measured, order[[row["node"] for row in found]], atol=1e-6)
+            common += [len({row["node"] for row in found} & set(best)) / len(best)] if best else []
+        assert np.mean(common) > 0.95
+    finally:
+        store.clear(model=bare.model)

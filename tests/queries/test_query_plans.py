@@ -79,7 +79,8 @@ def profile(session, name, names=None):
 
 def scans(found):
     """Return the operators that look at all nodes or relationships of a kind that is the user's."""
-    kinds = [(step["operatorType"].split("@")[0], step["args"].get("Details", "")) for step in found]
+    ran = [step for step in found if step.get("rows")]  # with an index, the scan beside it does not run
+    kinds = [(step["operatorType"].split("@")[0], step["args"].get("Details", "")) for step in ran]
     return [
         kind
         for kind, details in kinds

@@ -84,13 +84,9 @@ async def check_nearest(client, toy):
 
 
 async def check_others(client, toy):
-    row = toy.keys.index("p50")
-    for tool, keep in (
-        ("more_general", lambda i: toy.radius(i) < toy.radius(row)),
-        ("more_specific", lambda i: toy.radius(i) > toy.radius(row)),
-    ):
+    for tool, side in (("more_general", -1), ("more_specific", 1)):
         found = await asked(client, tool, node="p50", k=5)
-        expected = list(map(toy.shown, toy.nearest("p50", 5, keep)))
+        expected = list(map(toy.shown, toy.beyond("p50", 5, side)))
         assert [each["name"] for each in found["nodes"]] == expected
     runs = await asked(client, "published_runs")
     assert toy.model in [each["model"] for each in runs["published"]]

@@ -197,7 +197,7 @@ class Toy:
     def values(self, **changes):
         usual = {
             "model": self.model, "label": self.label, "property": "name", "value": "n03", "other": "n05",
-            "group": "group", "minDegree": 2, "k": 5, "margin": 0.25, "widest": 180.0, "hops": 6,
+            "group": "group", "minDegree": 2, "k": 5, "hops": 6,
             "attributes": ["year", "words"], "types": [], "fetch": 60, "values": ["n03", "n05"],
             "among": None, "filter": None, "equals": None, "kind": None,
         }  # fmt: skip

@@ -82,6 +82,14 @@ class RetrievalToy:
         order = [i for i in np.argsort(apart, kind="stable").tolist() if i != row and keep(i)]
         return [self.keys[i] for i in order[:k]]
 
+    def beyond(self, key: str, k: int, side: int, keep: Any = lambda i: True) -> list[str]:
+        """Return the keys of more general (side -1) or specific (1) papers, by distance or by detour."""
+        row, radii = self.keys.index(key), np.arccosh(self.points[:, -1])
+        detours = distance(self.points[row], self.points) - (side == 1) * radii
+        order = np.argsort(detours, kind="stable").tolist()
+        found = [i for i in order if side * radii[i] > side * radii[row] and keep(i)]
+        return [self.keys[i] for i in found[:k]]
+
     def radius(self, i: int) -> float:
         """Return how far a paper is from the centre."""
         return float(np.arccosh(self.points[i, -1]))

@@ -24,6 +24,8 @@ SHOW_EXAMPLE = """
 heat cypher show nearest --label Paper --property id
 heat cypher show links_of --label Paper --property id --model papers
 """
+_OF_RADII = ("ancestors", "descendants", "most_general", "most_specific")
+_MOSTLY_DEGREE = "radii reflect mostly the number of relationships"
 RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -p k=5"
 
 name_options: Decorator[Any] = stack(
@@ -96,12 +98,15 @@ def run(name: str, label: str | None, key: str | None, parameters: Sequence[str]
     query.divide(values)  # refuses before a connection is made
     with open_store(options) as store:
         rows = store.query(name, **values)
+        published = store.published_run(values.get("model", "heat")) if name in _OF_RADII else None
     if printed_as_json(rows):
         return
     if rows:
         header = [name.upper() for name in rows[0]]
         table(header, [[display_text(value) for value in row.values()] for row in rows])
     print_line(plural(len(rows), "row") if rows else "no rows", err=True)
+    if published is not None and "hierarchy" not in published.training:
+        print_line(f"{_MOSTLY_DEGREE}: the model was not trained for a hierarchy", err=True)
 
 
 def _names(label: str | None, key: str | None) -> dict[str, str]:

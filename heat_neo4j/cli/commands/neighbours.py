@@ -44,7 +44,9 @@ def neighbours(nearest: Neighbours, options: dict[str, Any]) -> None:
         values = [display_text(each.properties[name]) for name in shown]
         rows.append((*caption, *values, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
-    how = "every node was looked at" if nearest.fetch is None else "from the vector index, certified"
+    how = "from the vector index" + ", certified" * nearest.certified
+    if nearest.fetch is None:
+        how = "every node was looked at"
     print_line(how, err=True)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CAPTION = """\
 A dot is a node, larger the more neighbours it has; an arc is a relationship, drawn as hyperbolic space's straight line.
-Rings mark hyperbolic distances from the centre: general nodes lie inside, special ones outside; the rim is infinitely far."""  # noqa: E501
+Rings mark hyperbolic distances from the centre: general or well connected nodes lie inside; the rim is infinitely far."""  # noqa: E501
 SOME_EDGES = "Of {all} edges, {shown} are drawn, spread evenly over all."
 FLAT = "an embedding in 2 dimensions, trained for the picture; the published one has {dimension}"
 MOST_EDGES = 50_000

@@ -58,13 +58,14 @@ class Neighbour:
 
 @dataclass(frozen=True, repr=False)
 class Neighbours(Result):
-    """The nearest nodes, nearest first."""
+    """The nearest nodes, nearest first; more specific nodes by the detour over the node."""
 
     element_id: str
     model: str  # model of the coordinates
     nodes: tuple[Neighbour, ...]  # at most k
     # Whether all nodes were scanned, or the index was searched beyond the ball that contains the answer. In
-    # the latter case, a nearer node can be missing only if the approximate index missed it.
+    # the latter case, a nearer node can be missing only if the approximate index missed it. More general or
+    # specific nodes from the index are never certified.
     certified: bool
     fetch: int | None  # final number of candidates from the index; None if all nodes were scanned
 
@@ -136,8 +137,10 @@ def find_neighbours(
     exact : bool
         Look at every node, and do not use the index.
     among : {"all", "more_general", "more_specific"}
-        Look among all nodes, or only among those that are nearer to the centre than the node, or farther
-        from it.
+        "all" returns the nearest nodes. "more_general" returns the nearest of those that are nearer to the
+        centre. "more_specific" returns those farther from the centre that have the node on their way to it,
+        the smallest detour first. The last two work if the model was trained for a hierarchy;
+        the radius of other models reflects mostly how many relationships a node has.
     max_links : int
         Most predicted links of each neighbour to return with it, 0 or more: the likeliest of those that
         are written.
@@ -145,7 +148,7 @@ def find_neighbours(
     Returns
     -------
     Neighbours
-        Nearest first.
+        Nearest first; more specific nodes with the smallest detour first.
 
     Raises
     ------
@@ -184,7 +187,7 @@ def find_neighbours(
         if row is None:
             return None, None
         found = tuple(_neighbour(each, nodes, wanted, read, max_links) for each in row["nodes"])
-        return row["version"], Neighbours(row["id"], model, found, certified=True, fetch=used)
+        return row["version"], Neighbours(row["id"], model, found, row["certified"], fetch=used)
 
     scope = read_scope(connection, model)
     for _ in range(_ATTEMPTS):
@@ -226,16 +229,18 @@ def _search(
 ) -> tuple[neo4j.Record | None, int | None]:
     """Return the nearest nodes, and the number of candidates needed to certify them; None for a full scan.
 
-    `labels` cover all nodes, if known.
+    More general or specific nodes are not certified: candidates suffice if k of them remain. `labels` cover
+    all nodes, if known.
     """
+    way = "read/neighbours_line" if values["heat_side"] else "read/neighbours"
 
     def asked(statement: str, **more: int) -> neo4j.Record | None:
         rows = connection.read(statement, {**values, **more}, doing="looking for neighbours")
         return rows[0] if rows else None
 
     while fetch is not None and fetch <= connection.limits.candidates:
-        row = asked(load_statement("read/neighbours", **parts), heat_fetch=fetch)
-        if row is None or row["certified"]:
+        row = asked(load_statement(way, **parts), heat_fetch=fetch)
+        if row is None or row["certified"] or (values["heat_side"] and len(row["nodes"]) == values["heat_k"]):
             return row, fetch
         fetch *= 2
     scan = load_statement("read/neighbours_scan", labels=nodes_with(labels), **parts)

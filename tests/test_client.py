@@ -201,8 +201,9 @@ def test_only_the_verbs_are_public():
     methods = {name for name in dir(Database) if not name.startswith("_")} - others
     assert methods == {
         "check", "clear", "create_index", "doctor", "drop_index", "embed", "estimate",
-        "evaluate_links", "explain", "index_status", "links", "load", "load_graph", "neighbours", "project",
-        "prune", "publish", "query", "recommend", "refresh", "rollback", "run", "runs", "verify",
+        "evaluate_hierarchy", "evaluate_links", "explain", "index_status", "links", "load", "load_graph",
+        "neighbours", "project", "prune", "publish", "query", "recommend", "refresh", "rollback", "run",
+        "runs", "verify",
     }  # fmt: skip
     for name in methods:
         assert getattr(Database, name).__doc__

@@ -53,6 +53,8 @@ class Hierarchy:
         Number of descendants of each node.
     in_cycles : int
         Number of nodes that are in a cycle.
+    evidence : str
+        How hierarchical the type is, in words.
     """
 
     type: str
@@ -61,6 +63,7 @@ class Hierarchy:
     ancestors: sparse.csr_array
     descendants: NDArray[np.int64]
     in_cycles: int
+    evidence: str
 
     @property
     def belongs(self) -> NDArray[np.bool_]:
@@ -83,6 +86,7 @@ class Hierarchy:
                 "nodes": int(self.belongs.sum()),
                 "pairs": int(self.ancestors.nnz),
                 "in_cycles": self.in_cycles,
+                "evidence": self.evidence,
             }
         }
 
@@ -93,7 +97,8 @@ def hierarchy_of(graph: Graph, name: str, most_pairs: int = MOST_PAIRS) -> Hiera
     Raises ValueError if the graph knows no types or has no such type, if the type orders nothing, or if its
     closure has more than `most_pairs` pairs.
     """
-    general_end = inspect_hierarchy(graph, name).general_end
+    evidence = inspect_hierarchy(graph, name)
+    general_end = evidence.general_end
     assert graph.relationships is not None
     ahead = graph.relationships.matrix(name, graph.n_nodes)
     up = sparse.csr_array(ahead if general_end == "target" else ahead.T)
@@ -111,6 +116,7 @@ def hierarchy_of(graph: Graph, name: str, most_pairs: int = MOST_PAIRS) -> Hiera
         ancestors=ancestors,
         descendants=descendants,
         in_cycles=int((np.bincount(component, minlength=count)[component] > 1).sum()),
+        evidence=str(evidence),
     )
 
 

@@ -13,7 +13,7 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
-from heat_neo4j.embedding.hierarchical_types import find_hierarchies, inspect_hierarchy
+from heat_neo4j.embedding.hierarchical_types import find_hierarchies
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
@@ -93,11 +93,9 @@ def training_notes(model: HEAT) -> tuple[str, ...]:
 
 
 def record_hierarchies(model: HEAT, graph: Graph) -> None:
-    """Add to the record of a training the evidence for its hierarchy, or else which types look like one."""
+    """Add to the record of a training without a hierarchy which types look like one."""
     facts = model.training_
-    if "hierarchy" in facts:
-        facts["hierarchy"]["evidence"] = str(inspect_hierarchy(graph, facts["hierarchy"]["type"]))
-    else:
+    if "hierarchy" not in facts:
         facts["hierarchies_found"] = [[each.type, each.in_words] for each in find_hierarchies(graph)]
 
 

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from heat_neo4j import HEAT
 from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS, _draw
+from heat_neo4j.embedding.hierarchical_types import inspect_hierarchy
 from heat_neo4j.embedding.hierarchy import hierarchy_of, inside_descendants, start_by_caps
 from heat_neo4j.embedding.hierarchy_training import _closure
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
@@ -160,6 +161,7 @@ def test_ancestors_are_nearest_and_further_inside(make):
     record = model.training_["hierarchy"]
     assert record == {
         "type": "UNDER", "general_end": "target", "nodes": 400, "pairs": found.ancestors.nnz, "in_cycles": 0,
+        "evidence": str(inspect_hierarchy(graph, "UNDER")),
     }  # fmt: skip
 
 

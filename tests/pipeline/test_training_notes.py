@@ -7,6 +7,7 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.embedding.hierarchy import hierarchy_of
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.pipeline.fit import record_hierarchies, training_notes
 
@@ -72,7 +73,8 @@ def test_without_a_hierarchy_radii_are_explained():
 
 
 def test_the_evidence_for_a_trained_hierarchy_is_recorded():
-    (line,) = lines(fitted(hierarchy={"type": "PART_OF"}), PARENT, CHILD)
+    facts = hierarchy_of(graph_of(PARENT, CHILD), "PART_OF").facts()
+    (line,) = lines(fitted(**facts), PARENT, CHILD)
     words = "100% of 120 targets have one source, no cycles, 5 levels"
     assert line == f"PART_OF, source is more general: {words}"
 

@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 # Tests start Python many times: without compiled files each start takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick-tests all-tests browser lint docs links notebooks unit bench results clean
+.PHONY: demo test test-all quick-tests all-tests browser lint docs links notebooks unit bench results mcpb clean
 
 demo: $(INSTALLED)
 	$(BIN)/heat demo
@@ -69,6 +69,10 @@ $(INSTALLED): pyproject.toml
 $(COMPILED): $(INSTALLED)
 	$(BIN)/python -m pytest --collect-only --quiet >/dev/null 2>&1 || true
 	touch $@
+
+mcpb: $(INSTALLED)
+	mkdir -p build
+	$(BIN)/python -m zipfile -c build/heat-neo4j.mcpb mcpb/manifest.json mcpb/pyproject.toml mcpb/server.py
 
 results: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.results

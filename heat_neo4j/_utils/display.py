@@ -109,27 +109,33 @@ def did_you_mean(name: str, others: Iterable[str]) -> str:
     return f": did you mean {folded[close[0]]!r}?" if close else ""
 
 
-def plain_data(value: Any, exact: Collection[str] = ()) -> Any:
+def plain_data(value: Any, exact: Collection[str] = (), longest: int = _MOST_CHARACTERS) -> Any:
     r"""Return a value, of any type of the driver's, as JSON data for programs and language models.
 
-    Texts are one printable line of 2,000 characters at most, and lists have 1,000 values at most. What JSON
-    has not, such as a date, becomes text; a number that is not finite becomes None. Texts under the names in
-    `exact` stay as they are.
+    Texts are one printable line of `longest` characters at most, and lists have 1,000 values at most. What
+    JSON has not, such as a date, becomes text; a number that is not finite becomes None. Texts under the
+    names in `exact` stay as they are; if they are too long they become None.
 
     >>> plain_data({"name": "a\x1b[2J", "n": [1, 0.5, True, None, math.inf], "raw": b"\x01"})
     {'name': 'a\\x1b[2J', 'n': [1, 0.5, True, None, None], 'raw': '0x01'}
     """
     if isinstance(value, str):  # first: most are texts
-        return display_text(value, _MOST_CHARACTERS)
+        return display_text(value, longest)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {
-            printable(str(key)): item if key in exact and isinstance(item, str) else plain_data(item, exact)
+            _cut(printable(str(key)), longest): _exact(item, longest)
+            if key in exact and isinstance(item, str)
+            else plain_data(item, exact, longest)
             for key, item in value.items()
         }
     if isinstance(value, list) or type(value) is tuple:  # points and durations are tuples too
-        return [plain_data(item, exact) for item in value[:_MOST_ITEMS]]
-    return display_text(value, _MOST_CHARACTERS)
+        return [plain_data(item, exact, longest) for item in value[:_MOST_ITEMS]]
+    return display_text(value, longest)
+
+
+def _exact(text: str, longest: int) -> str | None:
+    return text if len(text) <= longest else None

@@ -21,7 +21,7 @@ COMMANDS = {
     "neighbours": "List the nodes nearest to one.",
     "recommend": "List the likeliest links that one node lacks.",
     "explain": "Explain why one node would be linked to another.",
-    "mcp": "Answer language models that speak MCP, over stdin and stdout.",
+    "mcp": "Answer language models that speak MCP, over stdio or HTTP.",
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Create, inspect or drop the vector index of a published model.",
     "runs": "List the runs in the database, or show one.",

@@ -35,8 +35,11 @@ def names_server(options: Mapping[str, Any]) -> bool:
     return options["uri"] is not None or running_server() is not None
 
 
-def open_store(options: Mapping[str, Any]) -> Neo4jStore:
-    """Connect to the database that the options name, or else to the running local server."""
+def open_store(options: Mapping[str, Any], **more: Any) -> Neo4jStore:
+    """Connect to the database that the options name, or else to the running local server.
+
+    `more` are other parameters of `Neo4jStore.open`.
+    """
     from heat_neo4j.database.store import Neo4jStore
     from heat_neo4j.local_server.server import resolve_server
 
@@ -46,7 +49,7 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
 
     uri, auth = resolve_server(options["uri"], login)
     trusted = [options[name] for name in _TRUSTED if options.get(name) is not None]
-    return Neo4jStore.open(uri, auth=auth, database=options["database"], trusted=trusted)
+    return Neo4jStore.open(uri, auth=auth, database=options["database"], trusted=trusted, **more)
 
 
 def _password(username: str, file: Path | None) -> str:
@@ -55,7 +58,7 @@ def _password(username: str, file: Path | None) -> str:
     if not by_flag and "NEO4J_PASSWORD" in os.environ:
         return os.environ["NEO4J_PASSWORD"]
     if file is not None:
-        return _read_password(file)
+        return read_secret(file, "password")
     if _at_terminal():
         return str(click.prompt(printable(f"Password of {username}"), hide_input=True, err=True))
     raise ConfigError(f"no password for user {username!r}: set NEO4J_PASSWORD or give --password-file")
@@ -65,24 +68,25 @@ def _at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _read_password(file: Path) -> str:
+def read_secret(file: Path, what: str) -> str:
+    """Return the only line of a file, a ``"password"`` or a ``"token"``."""
     try:
         with file.open(encoding="utf-8") as opened:
             lines = opened.read().splitlines()
             read_by_all = os.fstat(opened.fileno()).st_mode & stat.S_IROTH
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise ConfigError(f"password file {file}: cannot be read: {reason}") from error
+        raise ConfigError(f"{what} file {file}: cannot be read: {reason}") from error
     if len(lines) != 1 or not lines[0]:
-        raise ConfigError(f"password file {file}: must hold one line, the password; it has {len(lines)}")
+        raise ConfigError(f"{what} file {file}: must hold one line, the {what}; it has {len(lines)}")
     if read_by_all:
-        _warn_of_readers(file)
+        _warn_of_readers(file, what)
     return lines[0]
 
 
 @cache
-def _warn_of_readers(file: Path) -> None:
-    """Say once that other users of the machine can read the password."""
+def _warn_of_readers(file: Path, what: str) -> None:
+    """Say once that other users of the machine can read the secret."""
     advice = f"chmod 600 {shlex.quote(str(file))}"
-    told = f"warning: every user of this machine can read password file {file}: {advice}"
-    print_log_line(LogLine(told, event="password_file", level="warning"))
+    told = f"warning: every user of this machine can read {what} file {file}: {advice}"
+    print_log_line(LogLine(told, event=f"{what}_file", level="warning"))

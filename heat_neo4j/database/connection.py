@@ -345,7 +345,8 @@ class Connection(Closing):
         """Send an auto-commit statement; the server may split it into several transactions."""
 
         def send(text: str, values: dict[str, Any]) -> neo4j.Result:
-            return session.run(neo4j.Query(text, metadata=_metadata(doing)), values)
+            query = neo4j.Query(text, metadata=_metadata(doing), timeout=self.limits.statement_seconds)
+            return session.run(query, values)
 
         with self._driver_session(access, self.server.database) as session:
             return self.transaction(send, self.tracer).run(statement, parameters).records
@@ -358,7 +359,7 @@ class Connection(Closing):
         doing: str,
         divisible: bool = False,
     ) -> T:
-        @neo4j.unit_of_work(metadata=_metadata(doing))
+        @neo4j.unit_of_work(metadata=_metadata(doing), timeout=self.limits.statement_seconds)
         def run(inner: neo4j.ManagedTransaction) -> T:
             try:
                 return work(self.transaction(inner.run, self.tracer))

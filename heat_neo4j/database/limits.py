@@ -12,6 +12,7 @@ class Limits:
     """
 
     connect_seconds: float = 15.0  # one attempt to connect, including the handshake
+    statement_seconds: float | None = None  # the server ends a statement then; None for its own limit
     patience_seconds: float = 120.0  # work is repeated, from its first failure or the server's loss
     first_pause: float = 1.0
     longest_pause: float = 10.0

@@ -7,9 +7,11 @@ import pytest
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Transaction
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.server_errors import is_deleted_meanwhile, one_line, translated
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
+from tests.support.live_graph import open_store
 
 
 @pytest.mark.parametrize(
@@ -163,3 +165,13 @@ def test_neither_a_connection_nor_a_failed_attempt_leaves_a_thread(connection_se
                 Neo4jStore.open(address, auth=("nobody", "wrong"))
     assert not set(threading.enumerate()) - before
     assert len(os.listdir("/proc/self/task")) <= tasks
+
+
+@pytest.mark.live
+def test_a_statement_ends_on_the_server_after_the_seconds_of_the_limits(server):
+    slow = "UNWIND range(1, 10_000) AS a UNWIND range(1, 10_000) AS b RETURN sum(a * b) AS sum"
+    limits = Limits(statement_seconds=0.2, patience_seconds=0.0)
+    with open_store(server, limits=limits) as store:
+        for ask in (store.read_once, lambda text: store.read_transaction(lambda inner: inner.run(text))):
+            with pytest.raises(ProjectionError, match=r"db\.transaction\.timeout"):
+                ask(slow)

@@ -14,10 +14,10 @@ from tests.support.environments import Environment, finish
 ROOT = Path(__file__).parents[2]
 LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in RELEASES.values()}
 
-ENTRY_POINT = "[console_scripts]\nheat = heat_neo4j.cli:main"
+ENTRY_POINT = "[console_scripts]\nheat = heat_neo4j.cli:main\nheat-neo4j = heat_neo4j.cli:main"
 TOP = (
     "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "RESULTS.md", "Makefile",
-    "pyproject.toml", "SECURITY.md", "CITATION.cff", ".pre-commit-config.yaml",
+    "pyproject.toml", "SECURITY.md", "CITATION.cff", ".pre-commit-config.yaml", "server.json",
 )  # fmt: skip
 
 TOY = """
@@ -70,6 +70,7 @@ def test_the_sdist_holds_all_that_is_needed_to_build_and_test(sdist):
     expected = files_below("heat_neo4j") | files_below("cypher") | files_below("tests") | files_below("docs")
     expected |= {name: content for name, content in files_below("docker").items() if name != "docker/.env"}
     expected |= files_below("conda") | files_below(".github") | files_below(".devcontainer")
+    expected |= files_below("mcpb") | files_below("skills")
     expected |= {name: (ROOT / name).read_bytes() for name in TOP}
     assert set(expected) <= set(sdist)
     assert {name: sdist[name] for name in expected} == expected

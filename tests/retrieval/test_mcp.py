@@ -1,4 +1,4 @@
-"""`heat mcp`, asked by the SDK's own client over stdin and stdout."""
+"""`heat mcp`, asked by the SDK's own client over stdin and stdout, and over HTTP."""
 
 import asyncio
 import json
@@ -6,20 +6,27 @@ import logging
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
+import httpx2
 import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from starlette.testclient import TestClient
 
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli import heat
-from heat_neo4j.errors import ProjectionError
+from heat_neo4j.errors import ConfigError, ProjectionError
 from heat_neo4j.retrieval import mcp_server
+from heat_neo4j.retrieval.mcp_server import ServerOptions, build_server
+from heat_neo4j.retrieval.mcp_tools import Tools
 from tests.support.live_graph import snapshot
 from tests.support.retrieval_toy import HOSTILE
 
@@ -28,6 +35,10 @@ COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
 TOOLS = {
     "nearest", "more_general", "more_specific", "likeliest_links", "explain", "published_runs",
 }  # fmt: skip
+TOKEN = "token-of-a-test"
+HUGE = "x" * 10**7
+SHORT = 1_200  # characters of an answer to something huge
+DEFAULTS = ServerOptions()
 
 
 def run(coroutine):
@@ -36,15 +47,50 @@ def run(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
+def environment_of(server, **more):
+    return {**server.environment, "PYTHONPATH": os.pathsep.join(sys.path), **more}
+
+
 @asynccontextmanager
-async def client_of(server, toy, messages, **environment):
-    variables = {**server.environment, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+async def client_over_stdio(server, toy, messages):
     program = StdioServerParameters(
-        command=COMMAND[0], args=[*COMMAND[1:], "--model", toy.model], env=variables
+        command=COMMAND[0], args=[*COMMAND[1:], "--model", toy.model], env=environment_of(server)
     )
     with messages.open("w") as errors:
         async with Client(stdio_client(program, errlog=errors)) as client:
             yield client
+
+
+@asynccontextmanager
+async def client_over_http(server, toy, messages):
+    """Start the command, and name its tools by themselves: they have a namespace."""
+    program = [*COMMAND, "--model", toy.model, "--transport", "http", "--http-port", "0", "--namespace", "n"]
+    variables = {**os.environ, **environment_of(server, HEAT_MCP_TOKEN=TOKEN)}
+    running = subprocess.Popen(program, env=variables, stderr=subprocess.PIPE, text=True)
+    try:
+        said = [running.stderr.readline(), running.stderr.readline()]
+        address = re.fullmatch(r"heat: listening at (http://127\.0\.0\.1:\d+/mcp)\n", said[1])[1]
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            plain, listed = client.call_tool, client.list_tools
+            client.call_tool = lambda tool, arguments: plain(f"n-{tool}", arguments)
+            client.list_tools = lambda: without_prefix(listed)
+            yield client
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+        messages.write_text(said[0] + running.stderr.read())
+    finally:
+        running.kill()
+        running.communicate()
+
+
+async def without_prefix(listed):
+    found = await listed()
+    for tool in found.tools:
+        tool.name = tool.name.removeprefix("n-")
+    return found
 
 
 async def asked(client, tool, **arguments):
@@ -79,7 +125,7 @@ async def check_nearest(client, toy):
         (toy.shown(name), *rest) for name, *rest in expected
     ]
     text = await asked(client, "nearest", node=f"{HOSTILE[1]} not there")
-    assert "Error executing tool nearest: there is no" in text
+    assert "nearest: there is no" in text
     assert text == printable(text)
 
 
@@ -105,7 +151,7 @@ async def check_refusals(client, toy):
         assert [each["key"] for each in found["nodes"]] == toy.nearest(key, 2)
         assert [each["name"] for each in found["nodes"]] == list(map(toy.shown, toy.nearest(key, 2)))
         text = await asked(client, "nearest", node=f"{key} not there")
-        assert "Error executing tool nearest: there is no" in text
+        assert "nearest: there is no" in text
         assert text == printable(text)
     kept = await asked(client, "nearest", node="p9", k=3, label=toy.label)
     assert [each["name"] for each in kept["nodes"]] == list(map(toy.shown, toy.nearest("p9", 3)))
@@ -119,12 +165,22 @@ async def check_refusals(client, toy):
     assert "Unknown tool" in await asked(client, "remove", node="p9")
 
 
+async def check_huge(client, *calls):
+    """Nothing huge is repeated."""
+    for tool, arguments in (("nearest", {"node": HUGE}), ("nearest", {"node": [HUGE]}), *calls):
+        answer = await client.call_tool(tool, arguments)
+        assert answer.is_error
+        assert 0 < len(answer.content[0].text) < SHORT
+
+
 @live
-def test_the_client_of_the_sdk_lists_the_tools_and_calls_each(server, toy, tmp_path, cypher):
+@pytest.mark.parametrize("client_of", [client_over_stdio, client_over_http])
+def test_the_client_of_the_sdk_lists_the_tools_and_calls_each(client_of, server, toy, tmp_path, cypher):
     messages, before, called = tmp_path / "messages", snapshot(cypher), set()
 
     async def main():
         async with client_of(server, toy, messages) as client:
+            await check_huge(client)
             plain = client.call_tool
             client.call_tool = lambda tool, arguments: (called.add(tool), plain(tool, arguments))[1]
             check_tools((await client.list_tools()).tools)
@@ -146,7 +202,7 @@ def test_hostile_names_and_what_is_not_there(server, toy, tmp_path, cypher):
     messages, before = tmp_path / "messages", snapshot(cypher)
 
     async def main():
-        async with client_of(server, toy, messages) as client:
+        async with client_over_stdio(server, toy, messages) as client:
             await check_refusals(client, toy)
 
     run(main())
@@ -180,38 +236,171 @@ def test_the_password_comes_from_a_file_and_stdout_has_the_protocol_alone(server
         running.communicate()
 
 
-def test_a_defect_of_ours_is_told_by_its_kind_alone(caplog, monkeypatch):
-    class Store:
-        def published_run(self, model):
-            return object()
+# --- without a server of Neo4j ------------------------------------------------------------------------------
 
-        def query(self, name):
-            raise KeyError("secret of the database")
+
+class Store:
+    """Answers each tool as a test wants it."""
+
+    def __init__(self, **methods):
+        vars(self).update(methods)
+
+    def published_run(self, model):
+        return object()
+
+
+class Found(dict):
+    """An answer of the database."""
+
+    def to_dict(self):
+        return dict(self)
+
+
+def ask(store, tool, options=DEFAULTS, **arguments):
+    async def main():
+        async with Client(build_server(store, options=options)) as client:
+            return await asked(client, tool, **arguments)
+
+    return run(main())
+
+
+def nearest(**answer):
+    return Store(neighbours=lambda node, **options: Found(answer))
+
+
+def test_a_defect_of_ours_is_told_by_its_kind_alone(caplog, monkeypatch):
+    def query(name):
+        raise KeyError("secret of the database")
 
     monkeypatch.setattr(logging.getLogger("heat_neo4j"), "propagate", True)
-    built = mcp_server.build_server(Store())
-
-    async def main():
-        async with Client(built) as client:
-            return await asked(client, "published_runs")
-
-    assert run(main()) == "Error executing tool published_runs: internal error: KeyError"
+    told = ask(Store(query=query), "published_runs")
+    assert told == "Error executing tool published_runs: internal error: KeyError"
     assert "secret of the database" in caplog.text
 
 
 def test_an_error_does_not_repeat_a_huge_argument():
-    class Store:
-        def published_run(self, model):
-            return object()
-
-        def neighbours(self, node, **options):
-            raise ProjectionError(f"there is no node {node!r} in database 'neo4j'")
+    def neighbours(node, **options):
+        raise ProjectionError(f"there is no node {node!r} in database 'neo4j'")
 
     async def main():
-        async with Client(mcp_server.build_server(Store())) as client:
-            return await asked(client, "nearest", node="x" * 10**7)
+        async with Client(build_server(Store(neighbours=neighbours))) as client:
+            await check_huge(client, (HUGE, {}), ("nearest", {HUGE: 1}), ("nearest", {"node": {HUGE: HUGE}}))
 
-    assert len(run(main())) < 600
+    run(main())
+
+
+def test_texts_of_the_database_are_short_and_marked_as_data():
+    names = {"name": "n" * 9_999, "key": "k" * 9_999, "p" * 9_999: "v" * 9_999}
+    found = ask(nearest(nodes=[names, {"key": "ke\ty"}]), "nearest", node="a")
+    assert "never instructions" in found["note"]
+    long, short = found["nodes"]
+    assert {len(each) for each in (*long, *filter(None, long.values()))} <= {3, 4, 500}
+    assert long["key"] is None  # part of a key finds nothing
+    assert short["key"] == "ke\ty"
+
+
+def test_lists_are_cut_to_the_rows_and_then_to_the_characters():
+    rows = [{"name": f"node {i}", "labels": ["a", "b", "c"]} for i in range(50)]
+    assert "left_out" not in ask(nearest(nodes=rows), "nearest", node="a")
+    found = ask(nearest(nodes=rows), "nearest", ServerOptions(rows=2), node="a")
+    assert [each["name"] for each in found["nodes"]] == ["node 0", "node 1"]
+    assert found["left_out"] == 48 + 2
+    options = ServerOptions(characters=1_000)
+    found = ask(nearest(nodes=rows), "nearest", options, node="a")
+    assert 800 < len(json.dumps(found)) <= 1_020
+    assert found["left_out"] + len(found["nodes"]) == 50
+    text = ask(nearest(**{f"name {i}": "x" * 400 for i in range(9)}), "nearest", options, node="a")
+    assert "the answer has more than 1,000 characters" in text
+
+
+def test_an_answer_that_takes_too_long_is_not_waited_for():
+    done, running = threading.Event(), []
+
+    def neighbours(node, **options):
+        running.append(node)
+        assert done.wait(60)
+        return Found()
+
+    async def main():
+        options = ServerOptions(seconds=0.05)
+        async with Client(build_server(Store(neighbours=neighbours), options=options)) as client:
+            told = [await asked(client, "nearest", node="a") for _ in range(9)]
+            done.set()
+            return told
+
+    *late, refused = run(main())
+    assert set(late) == {"Error executing tool nearest: no answer within 0.05 s: ask for less"}
+    assert len(running) == len(late) == 8
+    assert "8 questions are being answered: ask again" in refused
+
+
+def test_a_method_more_is_a_tool_more(monkeypatch):
+    def weather(self, node: str) -> dict[str, str]:
+        """Tell the weather at a node."""
+        return {"weather": f"{node}\nis sunny"}
+
+    monkeypatch.setattr(Tools, "weather", weather, raising=False)
+    found = ask(Store(), "papers-weather", ServerOptions(namespace="papers"), node="p1")
+    assert found["weather"] == "p1 is sunny"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Authorization": "Bearer another"}, 401),
+        ({"Authorization": "Bearer t\u00f6ken".encode()}, 401),
+        ({"Authorization": ""}, 401),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example:80"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://localhost:6274"}, 200),
+    ],
+)
+def test_http_needs_the_token_and_the_names_of_this_machine(headers, status):
+    built = build_server(Store(), options=ServerOptions(token=TOKEN))
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    own = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
+    with TestClient(mcp_server.http_application(built), base_url="http://127.0.0.1:8000") as client:
+        answer = client.post("/mcp", json=request, headers={**own, **headers})
+        assert answer.status_code == status
+        assert ("nearest" in answer.text) is (status == 200)
+        assert len(answer.text) < SHORT or status == 200
+        assert client.post("/mcp", content=2 * HUGE, headers={**own, **headers}).status_code in {413, status}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--namespace", "a b"], "namespace must be at most 40 letters, digits, _ and -, got 'a b'"),
+        (["--transport", "http", "--http-token-file", "none"], "token file none: cannot be read"),
+        (["--transport", "http", "--http-token-file", "umlaut"], "a token must be printable ASCII"),
+    ],
+)
+def test_options_that_cannot_be_end_the_command(options, message, tmp_path, monkeypatch):
+    (tmp_path / "umlaut").write_text("t\u00f6ken", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(heat, ["mcp", *options, "--uri", "bolt://127.0.0.1:1"], prog_name="heat")
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_a_port_that_is_taken_is_told():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(ConfigError, match="cannot listen there"),
+    ):
+        mcp_server.listen(taken.getsockname()[1])
+
+
+def test_without_a_token_the_command_makes_one_and_shows_it(monkeypatch, capsys):
+    from heat_neo4j.cli.commands.mcp import _token
+
+    monkeypatch.delenv("HEAT_MCP_TOKEN", raising=False)
+    tokens = {_token(None) for _ in range(2)}
+    shown = re.findall(r"requests need this one: (\S{40,})\n", capsys.readouterr().err)
+    assert set(shown) == tokens
+    assert len(tokens) == 2
 
 
 def test_without_the_sdk_the_command_says_so_in_a_line(monkeypatch):

@@ -1,0 +1,79 @@
+"""`Tools`: the questions that a language model may ask by MCP. To add one, add a method."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from heat_neo4j.database.index.nearest import Among
+from heat_neo4j.database.statements import label_predicate
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConfigError
+
+try:
+    from pydantic import Field
+except ImportError as error:
+    raise ConfigError("MCP needs its SDK, version 2: pip install 'heat-neo4j[mcp]'") from error
+
+MOST = 100
+"""Most nodes or links that a language model may ask for at once."""
+
+Node = Annotated[str, Field(description="Key of a node, exactly as in the graph, or its element id")]
+Count = Annotated[int, Field(description="How many", ge=1, le=MOST)]
+Label = Annotated[str | None, Field(description="Only nodes with this label; all nodes if not given")]
+Type = Annotated[str | None, Field(description="Such as User-RATED->Movie, if links of several are possible")]
+
+
+class Tools:
+    """Every public method is a tool; a language model sees its docstring and the descriptions above.
+
+    A method returns JSON data, except property values that JSON cannot represent, and raises a `HeatError` or
+    ValueError whose message may be shown. The server bounds the answer and the time, and marks texts of the
+    database as data. None writes, and none takes Cypher: a predicate invented by a model could send data
+    elsewhere.
+    """
+
+    def __init__(self, store: Neo4jStore, model: str) -> None:
+        self._store, self._model = store, model
+
+    def nearest(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+        """List the nodes most closely related to one, the nearest first."""
+        return self._near(node, k, label, "all")
+
+    def more_general(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+        """List nodes that are probably above one in a hierarchy, the likeliest first."""
+        return self._near(node, k, label, "more_general")
+
+    def more_specific(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+        """List nodes that are probably below one in a hierarchy, the likeliest first."""
+        return self._near(node, k, label, "more_specific")
+
+    def likeliest_links(self, node: Node, k: Count = 10) -> dict[str, Any]:
+        """List the predicted relationships of a node, the likeliest first.
+
+        `leaves` is true if the relationship starts at the node, false if it ends there.
+        """
+        element_id = self._store.find_node(node, model=self._model)
+        links = self._store.links_of([element_id], k=k, model=self._model)[element_id]
+        return {
+            "element_id": element_id,
+            "model": self._model,
+            "links": [link.to_dict() for link in links],
+        }
+
+    def explain(self, source: Node, target: Node, pattern: Type = None) -> dict[str, Any]:
+        """Explain why one node would be linked to another: the parts of the probability, and what both share.
+
+        It reads the whole graph, which takes long for a large one.
+        """
+        from heat_neo4j.pipeline.link_questions import explain  # half of the time that a start takes
+
+        return explain(self._store, source, target, pattern=pattern, model=self._model).to_dict()
+
+    def published_runs(self) -> dict[str, Any]:
+        """List the models that are published in this database, and the runs that computed them."""
+        return {"asked": self._model, "published": self._store.query("published")}
+
+    def _near(self, node: str, k: int, label: str | None, among: Among) -> dict[str, Any]:
+        node_filter = None if label is None else label_predicate(label)
+        found = self._store.neighbours(node, k=k, model=self._model, node_filter=node_filter, among=among)
+        return found.to_dict()

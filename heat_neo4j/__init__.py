@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heat_neo4j._utils.version import __version__
 
 if TYPE_CHECKING:
+    from heat_neo4j.classes.prediction import PredictedClasses
     from heat_neo4j.client import Database, connect
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
@@ -35,6 +36,7 @@ _HOMES = {
     "LocalServer": "local_server.server",
     "LinkExplanation": "linkpred.explanation",
     "LinkScore": "linkpred.link_score",
+    "PredictedClasses": "classes.prediction",
     "PredictedLinks": "linkpred.prediction",
     "Projection": "database.projection",
     "RunRecord": "database.runs",
@@ -54,6 +56,7 @@ __all__ = [
     "LinkScore",
     "LoadNames",
     "LocalServer",
+    "PredictedClasses",
     "PredictedLinks",
     "Projection",
     "RunRecord",

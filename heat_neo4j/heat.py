@@ -23,6 +23,7 @@ from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import RandomState, draw_seed
 from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.classes.prediction import PredictedClasses, predict_classes, values_by_row
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, checked_schedule, fit_points
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.errors import ConfigError
@@ -776,6 +777,55 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         if pattern is None:  # as in `predict_links`
             pair = min(pair), max(pair)
         return explain_pair(self.embedding_, self.graph_, pattern, pair, scorers, names)
+
+    def classify(
+        self, values: Any, *, label: str | None = None, on_progress: Progress | bool = False
+    ) -> PredictedClasses:
+        """Predict the class of the nodes that have none.
+
+        Logistic regressions on the coordinates, the attributes, those of neighbours and the relationships,
+        and the classes of neighbours, are pooled by how well they predict nodes that they have not seen.
+
+        Parameters
+        ----------
+        values : mapping of names to classes, Series, or sequence of N values
+            Class of each node: a text, an integer or a boolean; None or NaN where unknown. A sequence is in
+            the order of `nodes_`. The class must not be among the attributes that the model was fitted with.
+        label : str, optional
+            Predict nodes of this label; by default those with the same labels as any node with a class.
+        on_progress : callable or bool
+            Called with ("classify", views done, views); True draws bars.
+
+        Returns
+        -------
+        PredictedClasses
+            The same bits for any number of threads.
+
+        Raises
+        ------
+        ClassificationError
+            If fewer than 20 nodes have a class, or the classes cannot be learned; a ValueError too.
+        ValueError
+            If a node was not embedded.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> graph = nx.karate_club_graph()
+        >>> model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(graph)
+        >>> club = {node: graph.nodes[node]["club"] for node in range(30)}
+        >>> len(model.classify(club))
+        4
+        """
+        check_is_fitted(self, "embedding_")
+        rows = values_by_row(values, self.graph_.names, self._rows)
+        seed, progress = int(getattr(self, "seed_", 0)), as_progress(on_progress)
+        return predict_classes(
+            self.graph_, self.embedding_, rows, label=label, seed=seed, on_progress=progress
+        )
 
     def score(self, X: Any = None, y: None = None) -> float:
         """Return how well distances tell the edges of a graph from other pairs of its nodes: the AUROC.

@@ -16,7 +16,7 @@ FLOORS = (
     {"_utils"},
     {"graph", "geometry", "attributes", "local_server"},
     {"patterns", "embedding", "inputs"},
-    {"database", "linkpred"},
+    {"classes", "database", "linkpred"},
     {"heat", "plots"},
     {"pipeline", "evaluation"},
     {"client", "explore", "retrieval", "worker", "demo"},

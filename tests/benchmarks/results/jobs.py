@@ -30,7 +30,6 @@ from heat_neo4j.evaluation.methods import (
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.inputs.files import read_graph_files
 from heat_neo4j.linkpred.baselines import (
     BaselineUnavailableError,
     adamic_adar,
@@ -43,7 +42,7 @@ from heat_neo4j.linkpred.metrics import auroc, average_precision
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks import dirlink
-from tests.benchmarks.node_classes import NodeClasses, attribute_svd, class_scores
+from tests.benchmarks.node_classes import NodeClasses, attribute_svd, class_scores, members
 from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.benchmarks.results import graphs, variants
 from tests.support import datasets
@@ -190,12 +189,10 @@ def _scored(scorer: PairScorer, split: EdgeSplit) -> dict[str, Any]:
 
 @cache
 def _node_classes(dataset: str) -> NodeClasses:
-    folder = datasets.dataset_folder() / dataset
-    files = read_graph_files(folder / "edgelist.tsv.gz", folder / "feats.csv.gz", folder / "labels.csv.gz")
-    labels = files.labels or ()
-    names = tuple(sorted({name for found in labels for name in found}))
-    member = np.array([[name in found for name in names] for found in labels], dtype=np.bool_)
-    return NodeClasses(names, member)
+    names, labels = members(dataset)
+    return NodeClasses(
+        names, np.array([[name in found for name in names] for found in labels], dtype=np.bool_)
+    )
 
 
 def _heat_features(graph: Graph, seed: int, given: Mapping[str, Any]) -> NDArray[np.float64]:

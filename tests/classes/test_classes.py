@@ -1,0 +1,208 @@
+"""Predicted classes: right, calibrated, never seen by what predicts them, and explained."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j import HEAT, Graph
+from heat_neo4j.classes.figures import calibration_error
+from heat_neo4j.classes.pool import fit_pool, log_chances, pooled
+from heat_neo4j.classes.prediction import CLASSES, ClassificationError, PredictedClasses, predict_classes
+from heat_neo4j.classes.views import ATTRIBUTES, LINKS, NEIGHBOURS, PLACE, tangent, views
+from heat_neo4j.geometry.hyperboloid import exp_map, lift, radius
+from heat_neo4j.graph import Provenance
+
+N = 240
+KINDS = ("red", "green", "blue")
+
+
+def communities(seed: int = 0, *, clear: float = 0.6) -> tuple[Graph, list[str]]:
+    """Return three communities with three words each, told by neighbours and words; and their names."""
+    rng = np.random.default_rng(seed)
+    own = rng.integers(3, size=N)
+    same = own[:, None] == own
+    joined = np.triu(rng.random((N, N)) < np.where(same, 0.06, 0.008), k=1)
+    words = rng.random((N, 9)) < np.where(np.repeat(np.eye(3), 3, axis=1)[own] == 1.0, clear, 0.15)
+    graph = Graph(sparse.csr_array(joined.astype(float)), sparse.csr_array(words.astype(float)))
+    return graph, [KINDS[each] for each in own]
+
+
+def points(graph: Graph, seed: int = 0) -> np.ndarray:
+    model = HEAT(n_components=3, walks_per_node=2, random_state=seed, n_threads=1)
+    return np.asarray(model.fit(graph).embedding_)
+
+
+def hidden(truth: list[str], share: float = 0.5, seed: int = 1) -> list[Any]:
+    lacks = np.random.default_rng(seed).random(len(truth)) < share
+    return [None if lack else name for lack, name in zip(lacks, truth, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def predicted() -> tuple[PredictedClasses, list[str]]:
+    graph, truth = communities()
+    return predict_classes(graph, points(graph), hidden(truth)), truth
+
+
+def test_nodes_without_a_class_get_the_right_one(predicted: Any) -> None:
+    found, truth = predicted
+    assert found.node == [row for row, value in enumerate(hidden(truth)) if value is None]
+    right = [found.classes[code] == truth[row] for code, row in zip(found.chosen, found.rows, strict=True)]
+    assert np.mean(right) > 0.9
+    assert found.figures.f1_micro > 0.9
+    assert found.figures.f1_micro > found.figures.attributes_alone > found.figures.majority
+
+
+def test_the_second_class_is_less_likely(predicted: Any) -> None:
+    found, _ = predicted
+    assert (found.probability >= found.second_probability).all()
+    assert (found.chosen != found.second).all()
+    assert (found.probability + found.second_probability < 1.0 + 1e-12).all()
+
+
+def test_evidence_adds_up_to_the_odds(predicted: Any) -> None:
+    found, _ = predicted
+    node = found.node[7]
+    reasons = found.explain(node)
+    assert {reason["view"] for reason in reasons} == set(found.weights)
+    odds = math.log(found.probability[7] / found.second_probability[7])
+    assert sum(reason["log_odds"] for reason in reasons) == pytest.approx(odds)
+    strengths = [abs(reason["log_odds"]) for reason in reasons]
+    assert strengths == sorted(strengths, reverse=True)
+    with pytest.raises(ValueError, match="no class was predicted for 'nobody'"):
+        found.explain("nobody")
+
+
+def test_result_is_short_and_a_frame(predicted: Any) -> None:
+    found, _ = predicted
+    assert repr(found).startswith(f"PredictedClasses({len(found)} nodes, 3 classes, 9")
+    frame = found.to_frame("pandas")
+    assert list(frame) == ["node", "class", "probability", "second", "second_probability"]
+    assert len(frame) == len(found)
+    assert found.to_dict()["predicted"][0]["class"] in KINDS
+
+
+def test_a_node_is_never_predicted_from_its_own_class() -> None:
+    graph, truth = communities()
+    shuffled = list(np.random.default_rng(3).permutation(truth))
+    found = predict_classes(graph, points(graph), [str(each) for each in shuffled])
+    assert found.figures.f1_micro < 0.45
+    assert found.figures.calibration_error < 0.1
+    assert len(found) == 0
+
+
+def test_repeats_to_the_bit() -> None:
+    graph, truth = communities()
+    place = points(graph)
+    first, again = (predict_classes(graph, place, hidden(truth), seed=5) for _ in range(2))
+    np.testing.assert_array_equal(first.probability, again.probability)
+    np.testing.assert_array_equal(first.evidence, again.evidence)
+
+
+def test_only_nodes_like_those_with_a_class_are_asked() -> None:
+    graph, truth = communities()
+    paper = np.arange(N) < 200
+    labelled = Graph(graph.adjacency, graph.attributes, labels={"Paper": paper, "Author": ~paper})
+    values = [value if row < 200 else None for row, value in enumerate(hidden(truth))]
+    assert max(predict_classes(labelled, None, values).rows) < 200
+    assert min(predict_classes(labelled, None, truth[:220] + [None] * 20, label="Author").rows) >= 220
+    with pytest.raises(ClassificationError, match="no node of the graph has the label 'Film'"):
+        predict_classes(labelled, None, values, label="Film")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["a"] * 9, "9 values for 240 nodes"),
+        (["a", "b"] * 9 + [None] * (N - 18), "18 nodes with a class: 20 are needed"),
+        (["a"] * N, "all nodes with a class have the same, 'a'"),
+        ([str(row) for row in range(N)], "240 classes for 240 nodes: nothing to learn"),
+        ([["a"]] * N, "a class is a text, an integer or a boolean, got 'a'"),
+        ([0.5] * N, "got '0.5'"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(values: list[Any], message: str) -> None:
+    graph, _ = communities()
+    with pytest.raises(ClassificationError, match=message):
+        predict_classes(graph, None, values)
+
+
+def test_a_rare_class_is_noted() -> None:
+    graph, truth = communities()
+    found = predict_classes(graph, None, ["odd", *truth[1:]])
+    assert found.notes == ("1 class has fewer than 5 nodes and can hardly be predicted",)
+
+
+def test_the_property_itself_is_no_attribute() -> None:
+    graph, truth = communities()
+    kinds = sparse.csr_array(np.array([[name == kind for kind in KINDS] for name in truth], dtype=float))
+    recipe = [
+        {"property": "words", "kind": "category", "columns": [str(each) for each in range(9)]},
+        {"property": "kind", "kind": "category", "columns": list(KINDS)},
+    ]
+    both = Graph(
+        graph.adjacency,
+        sparse.csr_array(sparse.hstack((graph.attributes, kinds))),
+        provenance=Provenance(attribute_recipe=recipe),
+    )
+    without = views(None, both, 0, without="kind")[ATTRIBUTES]
+    assert without.shape[1] == 9
+    assert views(None, both, 0)[ATTRIBUTES].shape[1] == 12
+
+
+def test_rows_of_views_have_length_one() -> None:
+    graph, _ = communities()
+    found = views(points(graph), graph, 0)
+    assert list(found) == [PLACE, ATTRIBUTES, NEIGHBOURS, LINKS]
+    for name, view in found.items():
+        lengths = (view**2).sum(axis=1)
+        assert lengths[lengths > 0].mean() == pytest.approx(1.0), name
+
+
+def test_tangent_vectors_lead_to_the_points() -> None:
+    place = lift(np.random.default_rng(0).normal(size=(20, 3)))
+    vectors = tangent(place)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), radius(place))
+    origin = np.tile([0.0, 0.0, 0.0, 1.0], (20, 1))
+    np.testing.assert_allclose(exp_map(origin, np.column_stack((vectors, np.zeros(20)))), place)
+
+
+def test_the_pool_ignores_noise_and_tempers_confidence() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=4000)
+    says = np.where(rng.random(4000) < 0.7, truth, rng.integers(3, size=4000))
+    sure = log_chances(np.eye(3)[says] * 0.98 + 0.01)  # right for 80 %, and says 99 %
+    noise = log_chances(rng.dirichlet(np.ones(3), size=4000))
+    logs = np.stack((sure, noise))
+    weights = fit_pool(logs, truth)
+    assert weights[1] < 0.05
+    chances = pooled(weights, logs)
+    assert chances.max(axis=1).mean() == pytest.approx((says == truth).mean(), abs=0.02)
+    best = -np.log(chances[np.arange(4000), truth]).mean()
+    for other in weights + rng.normal(scale=0.1, size=(20, 2)):
+        assert -np.log(pooled(other, logs)[np.arange(4000), truth]).mean() >= best - 1e-6
+
+
+def test_calibration_error_is_the_mean_gap_of_its_bins() -> None:
+    highest = np.array([0.95, 0.95, 0.55, 0.52, 0.58, 0.95])
+    truth = np.array([0, 1, 0, 1, 0, 0])
+    found = calibration_error(np.column_stack((highest, 1 - highest)), truth)
+    assert found == pytest.approx((abs(2.85 - 2) + abs(1.65 - 2)) / 6)
+
+
+def test_heat_classifies_by_name() -> None:
+    graph, truth = communities()
+    keyed = Graph(graph.adjacency, graph.attributes, keys=[f"n{row}" for row in range(N)])
+    model = HEAT(n_components=3, walks_per_node=2, random_state=0, n_threads=1).fit(keyed)
+    values = hidden(truth)
+    named = {f"n{row}": value for row, value in enumerate(values)}
+    by_name, by_row = model.classify(named), model.classify([math.nan if v is None else v for v in values])
+    np.testing.assert_array_equal(by_name.probability, by_row.probability)
+    assert by_name.node[0] == f"n{values.index(None)}"
+    assert CLASSES in by_name.weights
+    with pytest.raises(ValueError, match="n999"):
+        model.classify({"n999": "red"})

@@ -11,6 +11,7 @@ from heat_neo4j._utils.version import __version__
 if TYPE_CHECKING:
     from heat_neo4j.classes.prediction import PredictedClasses
     from heat_neo4j.client import Database, connect
+    from heat_neo4j.clusters.result import Clusters
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.runs import RunRecord
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from heat_neo4j.pipeline.job import LinkOptions
 
 _HOMES = {
+    "Clusters": "clusters.result",
     "Database": "client",
     "HEAT": "heat",
     "Graph": "graph",
@@ -48,6 +50,7 @@ _HOMES = {
 
 __all__ = [
     "HEAT",
+    "Clusters",
     "Database",
     "Graph",
     "HeatError",

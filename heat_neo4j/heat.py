@@ -24,6 +24,7 @@ from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import RandomState, draw_seed
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.classes.prediction import PredictedClasses, predict_classes, values_by_row
+from heat_neo4j.clusters.result import Clusters, cluster_nodes
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, checked_schedule, fit_points
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.errors import ConfigError
@@ -544,6 +545,51 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             raise ValueError(f"a and b are {ends}: give as many of each, or one of either")
         apart = distance(*(self.embedding_[each] for each in rows))
         return float(apart[0]) if self._is_one(a) and self._is_one(b) else apart
+
+    def clusters(self, levels: Sequence[int] | None = None, *, previous: Clusters | None = None) -> Clusters:
+        """Return groups of nodes on several levels: few large ones, and smaller ones that they consist of.
+
+        Nodes are drawn to the nearest nodes of the space and to those that relationships join them to, and
+        then grouped by direction. A group is named by its most general node.
+
+        Parameters
+        ----------
+        levels : sequence of int, optional
+            How many clusters each level has, ascending; about ten and sqrt(N) if not given, with a level
+            between them in a graph of more than 10,000 nodes.
+        previous : Clusters, optional
+            Clusters of an earlier version of the graph. Its nodes keep theirs unless they have plainly moved
+            to another one, new nodes join one, and clusters keep their numbers.
+
+        Returns
+        -------
+        Clusters
+            The same for any number of threads.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `levels` do not ascend or are given with `previous`, or `previous` has no node of the graph.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> model = HEAT(n_components=2, random_state=0).fit(nx.les_miserables_graph())
+        >>> model.clusters(levels=[2, 6])
+        Clusters(77 nodes in 2 and 6 clusters)
+        """
+        check_is_fitted(self, "embedding_")
+        return cluster_nodes(
+            self.embedding_,
+            self.graph_,
+            levels=levels,
+            previous=previous,
+            seed=self.seed_,
+            n_threads=self.n_threads,
+        )
 
     def predict_links(
         self,

@@ -189,6 +189,13 @@ def resolve_threads(n_threads: int | None) -> int:
 
 
 @contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit BLAS and OpenMP, which scikit-learn uses, to one thread, as `one_blas_thread` does."""
+    with threadpool_limits(limits=1):
+        yield
+
+
+@contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, because its sums depend on the number of threads. Also a decorator.
 

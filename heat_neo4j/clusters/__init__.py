@@ -1,0 +1,1 @@
+"""Clusters: groups of nodes by level, and what to call them."""

@@ -1,0 +1,71 @@
+"""What to call a group of nodes: its most general node, and the values that set it apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.graph import Graph
+
+Rows = NDArray[np.int64]
+
+_MISSING = ":missing"
+_LEAST_LIFT = 1.5
+
+
+def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
+    """Return the row of the most general of some nodes, sorted ascending.
+
+    It has the most relationships to other members, weighted by their share of its relationships, so that a
+    hub of the whole graph does not stand for a group. Of equal ones it is the nearest to the origin.
+    """
+    own = graph.adjacency[members]
+    is_member = np.zeros(graph.n_nodes)
+    is_member[members] = 1.0
+    joined = sparse.csr_array((np.ones(own.nnz), own.indices, own.indptr), shape=own.shape)
+    inside = joined @ is_member
+    score = inside * inside / np.maximum(graph.degrees[members], 1)
+    return int(members[np.lexsort((radii[members], -score))[0]])
+
+
+def telling_values(graph: Graph, groups: Sequence[Rows], k: int = 3) -> list[tuple[str, ...]]:
+    """Return at most k values of attributes that set each of several groups of nodes apart, the best first.
+
+    A value is what a node either has or has not: a category, an item of a list, a flag, a word. Numbers,
+    vectors and hashed words of texts have no name to show. Values are ranked by p log(p / q), with p their
+    share of the members and q that of all nodes; p is at least 1.5 q.
+    """
+    if graph.attributes is None or not graph.attribute_names:
+        return [()] * len(groups)
+    named = np.array([not name.endswith(_MISSING) for name in graph.attribute_names])
+    columns = np.flatnonzero(named & _is_flag(graph.attributes))
+    names = [graph.attribute_names[column].partition("=") for column in columns.tolist()]
+    short = np.array([value or name for name, _, value in names], dtype=object)
+    has = sparse.csr_array(graph.attributes[:, columns])
+    usual, found = _shares(has), []
+    for members in groups:
+        own = _shares(has[members])
+        lift = own / usual
+        told = np.where(lift >= _LEAST_LIFT, own * np.log(np.maximum(lift, 1.0)), 0.0)
+        best = np.argsort(-told, kind="stable")[: 2 * k]  # two columns may have the same value
+        found.append(tuple(dict.fromkeys(short[best[told[best] > 0]].tolist()))[:k])
+    return found
+
+
+def _shares(has: sparse.csr_array) -> NDArray[np.float64]:
+    return np.asarray(has.sum(axis=0), dtype=np.float64).ravel() / max(has.shape[0], 1)
+
+
+def _is_flag(attributes: sparse.csr_array | NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Return which columns hold 0 and 1 alone, and both."""
+    if not sparse.issparse(attributes):
+        ones = attributes == 1
+        return np.asarray((ones | (attributes == 0)).all(axis=0) & ones.any(axis=0) & ~ones.all(axis=0))
+    n, width = attributes.shape
+    stored = sparse.csr_array(attributes)
+    ones = np.bincount(stored.indices[stored.data == 1], minlength=width)
+    others = np.bincount(stored.indices[(stored.data != 1) & (stored.data != 0)], minlength=width)
+    return np.asarray((others == 0) & (ones > 0) & (ones < n))

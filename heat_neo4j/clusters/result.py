@@ -1,0 +1,155 @@
+"""`Clusters`: the groups of a graph's nodes by level, and a summary of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.frames import Result, column_of, make_frame
+from heat_neo4j.clusters.grouping import UNKNOWN, Groups, find_groups, updated_groups, usual_levels
+from heat_neo4j.clusters.naming import centre_of, telling_values
+from heat_neo4j.clusters.smoothing import smoothed_directions
+from heat_neo4j.geometry.hyperboloid import radius
+from heat_neo4j.graph import Graph
+
+
+class Cluster(NamedTuple):
+    """A group of nodes on a level."""
+
+    level: int  # from 1, the coarsest
+    cluster: int  # its number on the level, from 1
+    parent: int | None  # the number of the group on the level above that it is part of
+    size: int  # nodes
+    name: Any  # the name of its most general node
+    words: tuple[str, ...]  # values of attributes that set it apart, at most three
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clusters(Result):
+    """Groups of nodes on two or three levels; each group is part of one on the level above.
+
+    Parameters
+    ----------
+    groups : int64 array of shape (N, L)
+        The number of each node's group on each level, from 1; the coarsest level first.
+    names : sequence
+        Names of the nodes, by row.
+    clusters : tuple of Cluster
+        The groups, by level, the largest of each level first.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from heat_neo4j import HEAT
+    >>> clusters = HEAT(n_components=2, random_state=0).fit(nx.les_miserables_graph()).clusters()
+    >>> clusters
+    Clusters(77 nodes in 3 and 9 clusters)
+    >>> list(clusters.to_frame("pandas")), list(clusters.summary("pandas"))
+    (['node', 'cluster1', 'cluster2'], ['level', 'cluster', 'parent', 'size', 'name', 'words'])
+    """
+
+    groups: Groups
+    names: Sequence[Any]
+    clusters: tuple[Cluster, ...]
+
+    def summary(self, backend: str | None = None) -> Any:
+        """Return a data frame of the clusters, one row each.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Data frame library; by default the first that is installed.
+
+        Returns
+        -------
+        data frame
+            Columns "level", "cluster", "parent" (0 on the first level), "size", "name" and "words", which are
+            joined by commas.
+        """
+        columns: dict[str, Any] = {
+            field: [getattr(each, field) for each in self.clusters] for field in Cluster._fields
+        }
+        columns["parent"] = [parent or UNKNOWN for parent in columns["parent"]]
+        columns["name"] = column_of(columns["name"])
+        columns["words"] = [", ".join(words) for words in columns["words"]]
+        return make_frame(columns, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the clusters, and the groups of each node, as JSON data."""
+        return {
+            "clusters": [each._asdict() | {"name": display_text(each.name)} for each in self.clusters],
+            "nodes": [
+                {"node": display_text(name), "clusters": own}
+                for name, own in zip(self.names, self.groups.tolist(), strict=True)
+            ],
+        }
+
+    def __repr__(self) -> str:
+        counts = " and ".join(str(len(np.unique(column))) for column in self.groups.T)
+        return f"Clusters({plural(len(self.groups), 'node')} in {counts} clusters)"
+
+    def _columns(self) -> dict[str, Any]:
+        levels = {f"cluster{level}": column for level, column in enumerate(self.groups.T, start=1)}
+        return {"node": column_of(self.names), **levels}
+
+    def _of(self, names: Sequence[Any]) -> Groups:
+        """Return the groups of nodes by their names; unknown ones have none."""
+        row_of = {name: row for row, name in enumerate(self.names)}
+        rows = np.array([row_of.get(name, -1) for name in names], dtype=np.int64)
+        found = self.groups[rows]
+        found[rows < 0] = UNKNOWN
+        return found
+
+
+def cluster_nodes(
+    embedding: NDArray[np.float64],
+    graph: Graph,
+    *,
+    levels: Sequence[int] | None = None,
+    previous: Clusters | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+) -> Clusters:
+    """Return clusters of the nodes of an embedded graph; parameters as of `HEAT.clusters`."""
+    if levels is not None and previous is not None:
+        raise ValueError("levels are those of the previous clusters: leave one of the two out")
+    points = smoothed_directions(embedding, graph.adjacency, n_threads)
+    if previous is None:
+        wanted = usual_levels(graph.n_nodes) if levels is None else _checked_levels(levels, graph.n_nodes)
+        groups = find_groups(points, wanted, seed)
+    else:
+        before = previous._of(graph.names)
+        if not before.any():
+            raise ValueError("no node of the graph is in the previous clusters: are nodes named as there?")
+        groups = updated_groups(points, before)
+    return Clusters(groups, graph.names, tuple(_summaries(groups, graph, radius(embedding))))
+
+
+def _summaries(groups: Groups, graph: Graph, radii: NDArray[np.float64]) -> Iterator[Cluster]:
+    """Yield what is known about each group, by level, the largest first."""
+    found = [
+        (level, number, np.flatnonzero(column == number))
+        for level, column in enumerate(groups.T, start=1)
+        for number in np.unique(column).tolist()
+    ]
+    found.sort(key=lambda each: (each[0], -len(each[2]), each[1]))
+    words = telling_values(graph, [members for _, _, members in found])
+    for (level, number, members), telling in zip(found, words, strict=True):
+        parent = int(groups[members[0], level - 2]) if level > 1 else None
+        name = graph.names[centre_of(graph, radii, members)]
+        yield Cluster(level, number, parent, len(members), name, telling)
+
+
+def _checked_levels(levels: Sequence[int], n_nodes: int) -> tuple[int, ...]:
+    wanted = tuple(levels)
+    if not wanted or any(not isinstance(each, int | np.integer) for each in wanted):
+        raise TypeError(f"levels must be whole numbers of clusters, such as (10, 50), got {levels!r}")
+    if wanted[0] < 1 or wanted[-1] > n_nodes or any(low >= high for low, high in pairwise(wanted)):
+        raise ValueError(f"levels must ascend from 1 or more to {n_nodes} at most, got {levels!r}")
+    return wanted

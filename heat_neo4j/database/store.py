@@ -5,6 +5,7 @@ from typing import Any, Unpack
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.nearest import find_neighbours
+from heat_neo4j.database.index.search import search_nodes
 from heat_neo4j.database.publish.inspection import inspect_server
 from heat_neo4j.database.publish.publication import rollback, write_lease
 from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
@@ -42,6 +43,7 @@ class Neo4jStore(Connection):
     load_graph = load_graph
 
     neighbours = find_neighbours
+    search = search_nodes
     links_of = read_node_links
     find_node = find_published_node
     read_embedding = read_embedding

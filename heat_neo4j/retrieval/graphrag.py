@@ -1,4 +1,4 @@
-"""`HeatRetriever`: the nodes nearest to one, for pipelines of neo4j-graphrag (extra ``graphrag``)."""
+"""`HeatRetriever`: nodes near one or for a question, for pipelines of neo4j-graphrag (extra ``graphrag``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
-from heat_neo4j.retrieval.passages import Search
+from heat_neo4j.retrieval.passages import Embedder, Search
 
 try:
     from neo4j_graphrag.retrievers.base import Retriever
@@ -20,20 +20,21 @@ except ImportError as error:
 
 __all__ = ["HeatRetriever"]
 
+_NODE = "the name of one node, exactly as it stands in the graph; not a question"
 _MEANINGS = {
-    "query_text": "the name of one node, exactly as it stands in the graph; not a question",
-    "node": "the same as query_text, which it goes before",
+    "node": f"{_NODE}; it goes before query_text",
     "top_k": "how many nodes",
     "among": "'all', 'more_general' for nodes above it in the hierarchy, 'more_specific' for those below",
 }
 
 
 class HeatRetriever(Retriever):
-    """Retrieves the nodes that are nearest to one in a published model, by hyperbolic distance, certified.
+    """Retrieves the nodes near one in a published model, or those that a question leads to.
 
-    HEAT embeds nodes, not texts: a text is looked up as the key, or another property, of one node. The text
-    of an item describes the node, its distance, its properties and its likeliest predicted links;
-    ``metadata`` has the same as data.
+    Without an index, a text is the key, or another property, of one node; the nearest nodes are certified.
+    With a full-text or vector index it is a question: the index finds nodes, and the nodes near the first of
+    them are fused with these by reciprocal rank. The text of an item describes the node, how it was found,
+    its properties and its likeliest predicted links; ``metadata`` has the same as data.
 
     Parameters
     ----------
@@ -57,11 +58,19 @@ class HeatRetriever(Retriever):
         Most predicted links of each node that its item shows, 0 or more.
     neo4j_database : str, optional
         Database name; the user's home database if not given.
+    fulltext_index : str, optional
+        Name of a full-text index over nodes, for questions.
+    vector_index : str, optional
+        Name of a vector index over nodes, for questions. Its vectors come from the same model as those of the
+        embedder.
+    embedder : object with ``embed_query(text)``, optional
+        Such as an ``Embedder`` of neo4j-graphrag; needed for `vector_index`.
 
     Raises
     ------
     TypeError, ValueError
-        If `max_links` is no number from 0, or `labels` or `properties` is one text.
+        If `max_links` is no number from 0, `labels` or `properties` is one text, or one of `vector_index` and
+        `embedder` is missing.
     ConfigError
         When the module is imported, if neo4j-graphrag is not installed.
 
@@ -71,6 +80,9 @@ class HeatRetriever(Retriever):
 
         retriever = HeatRetriever(driver, key="title", properties=["title", "abstract"])
         answer = GraphRAG(retriever, llm).search("What came before it?", retriever_config={"node": "Alien"})
+
+        retriever = HeatRetriever(driver, fulltext_index="plots", properties=["title", "plot"])
+        answer = GraphRAG(retriever, llm).search("Which films have robots that turn on people?")
     """
 
     def __init__(
@@ -85,6 +97,9 @@ class HeatRetriever(Retriever):
         properties: Sequence[str] = (),
         max_links: int = 3,
         neo4j_database: str | None = None,
+        fulltext_index: str | None = None,
+        vector_index: str | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         super().__init__(driver, neo4j_database)
         self._store = Neo4jStore(driver, database=neo4j_database)
@@ -96,6 +111,9 @@ class HeatRetriever(Retriever):
             filter_parameters=filter_parameters or {},
             properties=properties,
             max_links=max_links,
+            fulltext_index=fulltext_index,
+            vector_index=vector_index,
+            embedder=embedder,
         )
 
     def get_search_results(
@@ -105,14 +123,14 @@ class HeatRetriever(Retriever):
         top_k: int = 5,
         among: Among = "all",
     ) -> RawSearchResult:
-        """Return the nodes nearest to one, nearest first; `search` is the same with items made of them.
+        """Return the nodes for a question or those nearest to a node; `search` makes items of them.
 
         Parameters
         ----------
         query_text : str, optional
-            Value of the node's key, or its element id.
+            The question, if the retriever has an index; else the value of the node's key, or its element id.
         node : str, optional
-            The same, for pipelines whose `query_text` is a question.
+            Value of a node's key, or its element id: the nearest to it are returned, whatever the question.
         top_k : int
             How many, 1 or more.
         among : {"all", "more_general", "more_specific"}
@@ -122,25 +140,30 @@ class HeatRetriever(Retriever):
         Returns
         -------
         RawSearchResult
-            A record for each node, with ``content`` and ``metadata``.
+            A record for each node, with ``content`` and ``metadata``. A question may find none.
 
         Raises
         ------
         ValueError
-            If no node is named, a number is out of range, or `among` is unknown.
+            If there is neither question nor node, a number is out of range, or `among` is unknown.
         ProjectionError
-            If the model is not published; if the node does not exist, is not unique or has no coordinates; or
-            if the server refuses the filter.
+            If the model is not published; if the node does not exist, is not unique or has no coordinates; if
+            there is no such index; or if the server refuses the filter.
         ConnectionFailed
             If the server is lost.
         """
         asked = query_text if node is None else node
         if asked is None:
             raise ValueError("name a node: by query_text, or by node where query_text is a question")
-        passages = self._search.passages(self._store, asked, top_k, among)
+        is_question = node is None and self._search.takes_questions
+        if is_question:
+            passages = self._search.answers(self._store, asked, top_k)
+        else:
+            passages = self._search.passages(self._store, asked, top_k, among)
         found = ({"content": each.content, "metadata": each.metadata} for each in passages)
         records = [Record(each) for each in found]  # type: ignore[no-untyped-call]
-        return RawSearchResult(records=records, metadata={"node": asked, "model": self._search.model})
+        metadata = {"question" if is_question else "node": asked, "model": self._search.model}
+        return RawSearchResult(records=records, metadata=metadata)
 
     def default_record_formatter(self, record: Record) -> RetrieverResultItem:
         """Return the item of one record."""
@@ -158,4 +181,6 @@ class HeatRetriever(Retriever):
         -------
         neo4j_graphrag.tool.ObjectParameter
         """
-        return super().get_parameters(_MEANINGS | (parameter_descriptions or {}))
+        asked = "a question, or words to search for" if self._search.takes_questions else _NODE
+        own = {"query_text": asked, **_MEANINGS}
+        return super().get_parameters(own | (parameter_descriptions or {}))

@@ -1,4 +1,4 @@
-"""`HeatDocumentRetriever`: the nodes nearest to one, as documents of LangChain (extra ``graphrag``)."""
+"""`HeatDocumentRetriever`: nodes near one or for a question, as LangChain documents (extra ``graphrag``)."""
 
 # Pydantic reads the annotations of the fields when the class is made.
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ __all__ = ["HeatDocumentRetriever"]
 
 
 class HeatDocumentRetriever(BaseRetriever):
-    """Retrieves the nodes that are nearest to one in a published model, by hyperbolic distance, certified.
+    """Retrieves the nodes near one in a published model, or those that a question leads to.
 
-    HEAT embeds nodes, not texts: ``invoke(text)`` looks the text up as the key, or another property, of one
-    node. The text of a document describes the node, its distance, its properties and its likeliest
-    predicted links; ``metadata`` has the same as data.
+    Without an index, ``invoke(text)`` takes the text for the key, or another property, of one node. With a
+    full-text or vector index it is a question. The text of a document describes the node, how it was found,
+    its properties and its likeliest predicted links; ``metadata`` has the same as data.
 
     Parameters
     ----------
@@ -38,14 +38,18 @@ class HeatDocumentRetriever(BaseRetriever):
         How many documents, 1 or more.
     among : {"all", "more_general", "more_specific"}
         "all" for the nearest nodes; "more_general" for those that are probably above the node in a
-        hierarchy, "more_specific" for those below: see `Database.neighbours`.
+        hierarchy, "more_specific" for those below: see `Database.neighbours`. Questions ignore it.
     model, key, labels, node_filter, filter_parameters, properties, max_links
         As for `HeatRetriever`.
+    fulltext_index, vector_index, embedder
+        As for `HeatRetriever`; ``Embeddings`` of LangChain are embedders.
 
     Raises
     ------
     pydantic.ValidationError
         If a field is of another type, or `among` or a number out of range.
+    ValueError
+        By ``invoke``: if one of `vector_index` and `embedder` is missing.
     ProjectionError
         By ``invoke``: if the model is not published; if the node does not exist, is not unique or has no
         coordinates; or if the server refuses the filter.
@@ -60,6 +64,7 @@ class HeatDocumentRetriever(BaseRetriever):
 
         with connect() as db:
             documents = HeatDocumentRetriever(database=db, key="title", among="more_general").invoke("Alien")
+            documents = HeatDocumentRetriever(database=db, fulltext_index="plots").invoke("Robots and people")
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -74,6 +79,9 @@ class HeatDocumentRetriever(BaseRetriever):
     filter_parameters: Mapping[str, Any] = Field(default_factory=dict)
     properties: Sequence[str] = ()
     max_links: int = Field(default=3, ge=0)
+    fulltext_index: str | None = None
+    vector_index: str | None = None
+    embedder: Any = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -86,8 +94,14 @@ class HeatDocumentRetriever(BaseRetriever):
             filter_parameters=self.filter_parameters,
             properties=self.properties,
             max_links=self.max_links,
+            fulltext_index=self.fulltext_index,
+            vector_index=self.vector_index,
+            embedder=self.embedder,
         )
-        passages = search.passages(self.database, query, self.k, self.among)
+        if search.takes_questions:
+            passages = search.answers(self.database, query, self.k)
+        else:
+            passages = search.passages(self.database, query, self.k, self.among)
         return [
             Document(id=each.metadata["element_id"], page_content=each.content, metadata=each.metadata)
             for each in passages

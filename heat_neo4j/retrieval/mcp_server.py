@@ -66,6 +66,8 @@ class ServerOptions:
         Longest list in an answer, 1 or more.
     characters : int
         Longest answer, as JSON, 1,000 or more. Lists are shortened until it fits.
+    fulltext_index : str, optional
+        Name of the full-text index that the tool ``search`` uses; the only one over nodes if not given.
     token : str, optional
         Bearer token that requests over HTTP must carry.
 
@@ -79,6 +81,7 @@ class ServerOptions:
     seconds: float = 60.0
     rows: int = MOST
     characters: int = 50_000
+    fulltext_index: str | None = None
     token: str | None = None
 
     def __post_init__(self) -> None:
@@ -147,7 +150,7 @@ def build_server(
     running = threading.BoundedSemaphore(_MOST_AT_ONCE)
     annotations = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     prefix = options.namespace and f"{options.namespace}-"
-    tools = Tools(store, model)
+    tools = Tools(store, model, options.fulltext_index)
     for name in vars(Tools):
         if not name.startswith("_"):
             tool = _bounded(getattr(tools, name), options, running)

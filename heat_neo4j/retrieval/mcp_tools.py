@@ -17,6 +17,7 @@ except ImportError as error:
 MOST = 100
 """Most nodes or links that a language model may ask for at once."""
 
+Question = Annotated[str, Field(description="A question, or words to search for")]
 Node = Annotated[str, Field(description="Key of a node, exactly as in the graph, or its element id")]
 Count = Annotated[int, Field(description="How many", ge=1, le=MOST)]
 Label = Annotated[str | None, Field(description="Only nodes with this label; all nodes if not given")]
@@ -32,8 +33,18 @@ class Tools:
     elsewhere.
     """
 
-    def __init__(self, store: Neo4jStore, model: str) -> None:
-        self._store, self._model = store, model
+    def __init__(self, store: Neo4jStore, model: str, fulltext_index: str | None = None) -> None:
+        self._store, self._model, self._text_index = store, model, fulltext_index
+
+    def search(self, question: Question, k: Count = 10, label: Label = None) -> dict[str, Any]:
+        """Find nodes by the words of a question, and nodes closely related to these, the best first.
+
+        Start here if you do not know the key of a node. `ranks` says which lists a node was in.
+        """
+        found = self._store.search(
+            question, k, model=self._model, fulltext_index=self._text_index, node_filter=_with_label(label)
+        )
+        return found.to_dict()
 
     def nearest(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
         """List the nodes most closely related to one, the nearest first."""
@@ -74,6 +85,11 @@ class Tools:
         return {"asked": self._model, "published": self._store.query("published")}
 
     def _near(self, node: str, k: int, label: str | None, among: Among) -> dict[str, Any]:
-        node_filter = None if label is None else label_predicate(label)
-        found = self._store.neighbours(node, k=k, model=self._model, node_filter=node_filter, among=among)
+        found = self._store.neighbours(
+            node, k=k, model=self._model, node_filter=_with_label(label), among=among
+        )
         return found.to_dict()
+
+
+def _with_label(label: str | None) -> str | None:
+    return None if label is None else label_predicate(label)

@@ -1,14 +1,15 @@
-"""The nodes near a node as passages: a text for a language model, and the same as data."""
+"""Nodes as passages, near a node or for a question: a text for a language model, and the same as data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from heat_neo4j._utils.display import display_text, plain_data, printable
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.index.nearest import Among, Neighbour, Neighbours
+from heat_neo4j.database.index.search import SPACE, FoundNode, FoundNodes
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.published_nodes import NodeLink
 from heat_neo4j.database.store import Neo4jStore
@@ -16,9 +17,16 @@ from heat_neo4j.database.store import Neo4jStore
 _LONGEST = 2_000  # characters of a property
 
 
+class Embedder(Protocol):
+    """What makes a vector of a question: embedders of neo4j-graphrag and embeddings of LangChain do."""
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a text."""
+
+
 @dataclass(frozen=True)
 class Passage:
-    """One of the nodes near another."""
+    """One of the nodes near another, or of those that a question leads to."""
 
     content: str
     metadata: dict[str, Any]  # JSON data
@@ -35,12 +43,39 @@ class Search:
     filter_parameters: Mapping[str, Any] = field(default_factory=dict)
     properties: Sequence[str] = ()
     max_links: int = 3
+    fulltext_index: str | None = None
+    vector_index: str | None = None
+    embedder: Embedder | None = None
 
     def __post_init__(self) -> None:
         check_integer("max_links", self.max_links, minimum=0)
+        if (self.vector_index is None) != (self.embedder is None):
+            raise ValueError("vector_index and embedder belong together: give both or neither")
         for name in ("labels", "properties"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of names, got {getattr(self, name)!r}")
+
+    @property
+    def takes_questions(self) -> bool:
+        """Whether a text is a question, and not the key of a node."""
+        return self.fulltext_index is not None or self.vector_index is not None
+
+    def answers(self, store: Neo4jStore, question: str, k: int) -> tuple[Passage, ...]:
+        """Return the nodes that a question leads to, the best first; errors are those of `search_nodes`."""
+        found = store.search(
+            question,
+            k,
+            model=self.model,
+            fulltext_index=self.fulltext_index,
+            vector_index=self.vector_index,
+            vector=None if self.embedder is None else self.embedder.embed_query(question),
+            key=self.key,
+            node_filter=self.node_filter,
+            filter_parameters=self.filter_parameters,
+            show=tuple(self.properties) or None,
+            max_links=self.max_links,
+        )
+        return tuple(_answer(found, question, each) for each in found.nodes)
 
     def passages(self, store: Neo4jStore, node: str, k: int, among: Among) -> tuple[Passage, ...]:
         """Return the nodes nearest to one, nearest first; errors are those of `Database.neighbours`."""
@@ -60,22 +95,26 @@ class Search:
 
 
 def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
+    near = f"at distance {node.distance:.4g} from {display_text(asked)}, {node.radius:.4g} from the centre"
+    facts = {"distance": node.distance, "near": asked, "model": found.model, "certified": found.certified}
+    return _described(node, near, facts)
+
+
+def _answer(found: FoundNodes, question: str, node: FoundNode) -> Passage:
+    ways = [f"hit {rank} by {name}" for name, rank in node.ranks.items() if name != SPACE]
+    if node.near is not None:
+        ways.append(f"at distance {node.distance:.4g} from {node.near}")
+    facts = {"question": question, "score": node.score, "ranks": node.ranks}
+    facts |= {"distance": node.distance, "near": node.near, "model": found.model}
+    return _described(node, f"{', '.join(ways)}, {node.radius:.4g} from the centre", facts)
+
+
+def _described(node: Neighbour | FoundNode, where: str, facts: Mapping[str, Any]) -> Passage:
     links = node.links or ()
     properties = {name: value for name, value in node.properties.items() if value is not None}
-    metadata = {
-        "name": node.name,
-        "element_id": node.element_id,
-        "labels": node.labels,
-        "distance": node.distance,
-        "radius": node.radius,
-        "near": asked,
-        "model": found.model,
-        "certified": found.certified,
-        "properties": properties,
-    }
+    own = {"name": node.name, "element_id": node.element_id, "labels": node.labels, "radius": node.radius}
     labels = f" ({', '.join(map(printable, node.labels))})" if node.labels else ""
-    near = f"at distance {node.distance:.4g} from {display_text(asked)}, {node.radius:.4g} from the centre"
-    lines = [f"{node.name}{labels}, {near}"]
+    lines = [f"{node.name}{labels}, {where}"]
     # The name is that of a key: it need not come twice.
     shown = {name: display_text(value, _LONGEST) for name, value in properties.items()}
     lines += [f"{printable(name)}: {text}" for name, text in shown.items() if text != node.name]
@@ -83,13 +122,13 @@ def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
         lines.append(f"likely links: {'; '.join(_arrow(node.name, link) for link in links)}")
     data = {
         "node": _findable(node),
-        **plain_data(metadata),
+        **plain_data({**own, **facts, "properties": properties}),
         "links": [{**plain_data(link.to_dict()), "key": _findable(link)} for link in links],
     }
     return Passage("\n".join(lines), data)
 
 
-def _findable(node: Neighbour | NodeLink) -> str:
+def _findable(node: Neighbour | FoundNode | NodeLink) -> str:
     """Return the text by which a search finds a node again: its key, unchanged, or else its element id."""
     found_by_key = isinstance(node.key, str | int) and not isinstance(node.key, bool)
     return str(node.key) if found_by_key else node.element_id

@@ -81,6 +81,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "statements": ("Statements of a refresh", (("--version", "2026"),)),
     "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),
     "retrieval": ("Retrievers of language models, beside the question that they ask", ((),)),
+    "questions": ("Questions in words: full text, vectors, and the space with them", ((),)),
     "trip": ("The whole trip, beside gensim", ((),)),
     "quality": ("AUROC on the three datasets", (("--live",),)),
     "recommend": (

@@ -86,7 +86,7 @@ def main() -> int:
 def ways(embedded: Embedded, session: neo4j.Session, driver: neo4j.Driver, k: int) -> dict[str, Ask]:
     """Return every way to ask, by what the table calls it."""
     graphrag = HeatRetriever(driver)
-    langchain = HeatDocumentRetriever(store=embedded.store, k=k)
+    langchain = HeatDocumentRetriever(database=embedded.store, k=k)
     statement = query(BARE)
 
     def nearest(row: int) -> list[int]:

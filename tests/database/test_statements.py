@@ -27,11 +27,18 @@ FRAGMENTS = {
     "or_by_key": Fragment(f"UNION\n{load_statement('read/find_node', labels='Paper', property='id')}"),
     "same": Fragment(load_statement("read/same_node", projected="Paper")),
     "links": Fragment(load_statement("read/node_links", type="HEAT_PREDICTED")),
+    "search": Fragment(load_statement("read/text_hits")),
+    "candidates": Fragment(load_statement("read/around_index")),
 }
 LANGUAGES = {"5.26": ("CYPHER 5",), "2026": ("CYPHER 5", "CYPHER 25"), "outside": ("",)}
 OF_ENTERPRISE = {"read/privileges"}  # Community parses them, and then says that it cannot do it
 UNSUPPORTED = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
 PARTS = {"write/lock_hold", "write/lease_hold"}  # of other statements
+PARTS_OF_SEARCH = {
+    "read/text_hits": "CYPHER 5\n{} RETURN n, score",
+    "read/vector_hits": "CYPHER 5\n{} RETURN n, score",
+    "read/around_index": "CYPHER 5\nMATCH (m) WITH m, m.vector AS u CALL (m, u) {{\n{}\n}}\nRETURN n",
+}
 PREDICATES = {"read/same_node", "read/same_space"}  # on a node n at a position i
 
 
@@ -224,6 +231,7 @@ def test_the_server_understands_every_statement(server, cypher, name):
     statement = load_statement(name, **names)
     if name in PARTS:
         statement += "\nRETURN 1 AS one"
+    statement = PARTS_OF_SEARCH.get(name, "{}").format(statement)
     if name in PREDICATES:
         statement = f"UNWIND [0] AS i MATCH (n) WHERE {statement} RETURN n"
     expected = {None, UNSUPPORTED} if name in OF_ENTERPRISE else {None}

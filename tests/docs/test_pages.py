@@ -176,8 +176,14 @@ def recommend(page, reader, live):
 
 def ask_for_language_models(page, reader, live):
     """An MCP client finds what the example names, too."""
+    (index,) = reader.take(page, "cypher")
+    live.cypher(index)
+    live.cypher("CALL db.awaitIndexes(300)")
     with ThreadPoolExecutor(1) as thread:  # tests in a browser leave a loop of asyncio running in this one
-        items, documents, together, drawn = thread.submit(reader.run_python, page).result()
+        items, documents, found, together, drawn = thread.submit(reader.run_python, page).result()
+    live.cypher("DROP INDEX papers")
+    assert "p1 {'fulltext': 1" in found
+    assert found.count("'space'") >= 3
     expected = [each.name for each in live.store.neighbours("p1", k=3).nodes]
     assert [line.split()[0] for line in items.splitlines() if " from the centre" in line] == expected
     assert items.count("'probability': ") == 3

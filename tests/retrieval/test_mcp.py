@@ -33,7 +33,7 @@ from tests.support.retrieval_toy import HOSTILE
 live = pytest.mark.live
 COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
 TOOLS = {
-    "nearest", "more_general", "more_specific", "likeliest_links", "explain", "published_runs",
+    "search", "nearest", "more_general", "more_specific", "likeliest_links", "explain", "published_runs",
 }  # fmt: skip
 TOKEN = "token-of-a-test"
 HUGE = "x" * 10**7
@@ -53,9 +53,8 @@ def environment_of(server, **more):
 
 @asynccontextmanager
 async def client_over_stdio(server, toy, messages):
-    program = StdioServerParameters(
-        command=COMMAND[0], args=[*COMMAND[1:], "--model", toy.model], env=environment_of(server)
-    )
+    arguments = [*COMMAND[1:], "--model", toy.model, "--fulltext-index", f"words_{toy.label}"]
+    program = StdioServerParameters(command=COMMAND[0], args=arguments, env=environment_of(server))
     with messages.open("w") as errors:
         async with Client(stdio_client(program, errlog=errors)) as client:
             yield client
@@ -64,7 +63,8 @@ async def client_over_stdio(server, toy, messages):
 @asynccontextmanager
 async def client_over_http(server, toy, messages):
     """Start the command, and name its tools by themselves: they have a namespace."""
-    program = [*COMMAND, "--model", toy.model, "--transport", "http", "--http-port", "0", "--namespace", "n"]
+    program = [*COMMAND, "--model", toy.model, "--fulltext-index", f"words_{toy.label}"]
+    program += ["--transport", "http", "--http-port", "0", "--namespace", "n"]
     variables = {**os.environ, **environment_of(server, HEAT_MCP_TOKEN=TOKEN)}
     running = subprocess.Popen(program, env=variables, stderr=subprocess.PIPE, text=True)
     try:
@@ -134,6 +134,9 @@ async def check_others(client, toy):
         found = await asked(client, tool, node="p50", k=5)
         expected = list(map(toy.shown, toy.beyond("p50", 5, side)))
         assert [each["name"] for each in found["nodes"]] == expected
+    found = await asked(client, "search", question="What is there (about p50)?", k=3)
+    assert "p50" in [each["key"] for each in found["nodes"]]
+    assert "never instructions" in found["note"]
     runs = await asked(client, "published_runs")
     assert toy.model in [each["model"] for each in runs["published"]]
 
@@ -175,7 +178,9 @@ async def check_huge(client, *calls):
 
 @live
 @pytest.mark.parametrize("client_of", [client_over_stdio, client_over_http])
-def test_the_client_of_the_sdk_lists_the_tools_and_calls_each(client_of, server, toy, tmp_path, cypher):
+def test_the_client_of_the_sdk_lists_the_tools_and_calls_each(
+    client_of, server, toy, indexes, tmp_path, cypher
+):
     messages, before, called = tmp_path / "messages", snapshot(cypher), set()
 
     async def main():

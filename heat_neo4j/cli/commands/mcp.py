@@ -35,6 +35,8 @@ serving_options: Decorator[Any] = stack(
                 f"[env: {_TOKEN}, the token itself; default: a new one, printed]"),
     option("--namespace", metavar="NAME", default="", show_default=False, heading="Serving",
            help="Prefix of the names of tools, for clients that have several servers."),
+    option("--fulltext-index", metavar="NAME", heading="Serving",
+           help="Full-text index for questions in words.  [default: the only one over nodes]"),
     option("--read-timeout", type=Duration(), default="60s", metavar="TIME", heading="Serving", level="more",
            help="Longest time of an answer."),
     option("--max-rows", type=Count(min=1), default=100, metavar="N", heading="Serving", level="more",
@@ -55,6 +57,7 @@ def mcp(
     http_port: int,
     http_token_file: Path | None,
     namespace: str,
+    fulltext_index: str | None,
     read_timeout: float,
     max_rows: int,
     max_characters: int,
@@ -62,10 +65,11 @@ def mcp(
 ) -> None:
     """Answer language models that speak MCP, over stdio or HTTP.
 
-    A client, such as an assistant or an editor, starts this command and asks for nearest, more general
-    and more specific nodes, likeliest links and their reasons. Nothing can be written. The command ends
-    with its stdin; messages go to stderr. Over HTTP it serves this machine alone until it is stopped, and
-    each request needs the token. It needs the extra 'mcp'; without it the exit code is 2.
+    A client, such as an assistant or an editor, starts this command and asks for nodes by words, for
+    nearest, more general and more specific nodes, likeliest links and their reasons. Nothing can be
+    written. The command ends with its stdin; messages go to stderr. Over HTTP it serves this machine alone
+    until it is stopped, and each request needs the token. It needs the extra 'mcp'; without it the exit
+    code is 2.
     """
     from heat_neo4j.database.limits import Limits
     from heat_neo4j.retrieval.mcp_server import ServerOptions, build_server, listen, run_http
@@ -76,6 +80,7 @@ def mcp(
         seconds=read_timeout,
         rows=max_rows,
         characters=max_characters,
+        fulltext_index=fulltext_index,
         token=_token(http_token_file) if is_http else None,
     )
     limits = Limits(statement_seconds=read_timeout, patience_seconds=0.0)  # nobody waits longer for an answer

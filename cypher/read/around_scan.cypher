@@ -1,0 +1,3 @@
+// Part of around: every node, for a model without an index.
+MATCH (n:@labels)
+RETURN n

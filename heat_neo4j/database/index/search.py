@@ -1,0 +1,297 @@
+"""Nodes for a question in words: hits of a full-text or vector index, and the nodes near the first ones."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import neo4j
+
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.keys import Key
+from heat_neo4j.database.projection import check_parameter_names
+from heat_neo4j.database.published_nodes import NodeLink, VersionScope, links_of_rows, links_part, read_scope
+from heat_neo4j.database.runs import nodes_with
+from heat_neo4j.database.statements import Fragment, load_statement
+from heat_neo4j.errors import ProjectionError
+
+FULLTEXT, VECTOR, SPACE = "fulltext", "vector", "space"
+SEEDS = 5
+"""First hits whose neighbourhoods are searched; `python -m tests.benchmarks.questions` measures it."""
+AROUND = 40
+"""Nodes near each of these."""
+CONSTANT = 10
+"""A node at place r of a list counts 1 / (CONSTANT + r)."""
+_HITS = 50
+_FETCH = 500  # hits of an index; the filter, or nodes without coordinates, may leave few of them
+_FETCH_AROUND = 100
+_ATTEMPTS = 3
+_MOST_CHARACTERS, _MOST_WORDS = 4_000, 256  # of a question
+_TOO_MANY = "maxClauseCount"
+_SYNTAX = re.compile(r'[-+&|!(){}\[\]^"~*?:\\/]|\b(?=(?:AND|OR|NOT)\b)')
+
+
+@dataclass(frozen=True)
+class FoundNode:
+    """A node that a question leads to."""
+
+    element_id: str
+    labels: tuple[str, ...]
+    name: str  # display name: its key as one line, otherwise a label and the number in its element id
+    radius: float  # its distance from the origin: small is general, large is specific
+    properties: Mapping[str, Any]  # properties to show, None if missing
+    score: float  # sum of 1 / (CONSTANT + rank)
+    ranks: Mapping[str, int]  # its place among the hits by "fulltext" and "vector", and near them, in "space"
+    near: str | None  # name of the hit that it is nearest to; None if it is near none of the first
+    distance: float | None  # hyperbolic, from that hit
+    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not requested
+    key: Any = None  # the stored value of its key; None if it has none
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node as JSON data, except property values that JSON cannot represent."""
+        links = {} if self.links is None else {"links": tuple(link.to_dict() for link in self.links)}
+        own = {name: value for name, value in vars(self).items() if name != "links"}
+        return {**own, "properties": dict(self.properties), "ranks": dict(self.ranks), **links}
+
+
+@dataclass(frozen=True)
+class FoundNodes:
+    """The nodes that a question leads to, the best first."""
+
+    model: str
+    nodes: tuple[FoundNode, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON data, except property values that JSON cannot represent."""
+        return {"model": self.model, "nodes": tuple(node.to_dict() for node in self.nodes)}
+
+
+@dataclass
+class _Candidate:
+    ranks: dict[str, int] = field(default_factory=dict)
+    near: str | None = None  # element id of the hit that it is nearest to
+    distance: float | None = None
+
+    @property
+    def score(self) -> float:
+        return sum(1.0 / (CONSTANT + rank) for rank in self.ranks.values())
+
+
+class _PublishedAnewError(Exception):
+    """Another version was published between two statements."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Statements about one published version."""
+
+    connection: Connection
+    scope: VersionScope
+    fixed: Mapping[str, Any]  # parameters of every statement
+    kept: Fragment  # predicate over a node n
+
+    def rows(self, name: str, parts: Mapping[str, Any], **values: Any) -> list[neo4j.Record]:
+        """Run a statement; raises _PublishedAnewError if its rows are of another version."""
+        statement = load_statement(name, **parts)
+        rows = self.connection.read(statement, {**self.fixed, **values}, doing="searching")
+        if rows and rows[0]["version"] != self.scope.version:
+            raise _PublishedAnewError
+        return rows
+
+    def hits(self, part: str, index: str, question: Any) -> list[str]:
+        """Return the element ids of an index's hits, the best first."""
+        parts = {"search": Fragment(load_statement(part)), "node_filter": self.kept}
+        values = {"heat_index": index, "heat_question": question, "heat_k": _HITS, "heat_fetch": _FETCH}
+        return [row["id"] for row in self.rows("read/hits", parts, **values)]
+
+    def hits_by_words(self, index: str, question: str) -> list[str]:
+        """Return the hits of a full-text index, by fewer words if they are too many for it."""
+        text = question[:_MOST_CHARACTERS].encode("utf-8", "replace").decode()  # no lone surrogates
+        words = text.split()[:_MOST_WORDS]
+        while words:
+            try:
+                return self.hits("read/text_hits", index, lucene_literal(" ".join(words)))
+            except ProjectionError as error:
+                if _TOO_MANY not in str(error):
+                    raise
+            words = words[: len(words) // 2]
+        return []
+
+    def around(self, seeds: Sequence[str]) -> list[Sequence[Mapping[str, Any]]]:
+        """Return the nodes near each of some, the nearest first."""
+        if self.scope.indexed:
+            candidates = load_statement("read/around_index")
+        else:
+            candidates = load_statement("read/around_scan", labels=nodes_with(self.scope.labels))
+        parts = {"candidates": Fragment(candidates), "node_filter": self.kept}
+        values = {"heat_ids": list(seeds), "heat_k": AROUND}
+        rows = self.rows("read/around", parts, heat_fetch=_FETCH_AROUND, **values)
+        near = {row["id"]: row["near"] for row in rows}
+        return [near.get(seed, ()) for seed in seeds]
+
+
+def search_nodes(
+    connection: Connection,
+    question: str,
+    k: int = 10,
+    *,
+    model: str = "heat",
+    fulltext_index: str | None = None,
+    vector_index: str | None = None,
+    vector: Sequence[float] | None = None,
+    key: Key | None = None,
+    node_filter: str | None = None,
+    filter_parameters: Mapping[str, Any] | None = None,
+    show: Sequence[str] | None = None,
+    max_links: int = 0,
+) -> FoundNodes:
+    """Return the nodes that a question in words leads to.
+
+    A full-text index, a vector index or both find nodes. The nodes near the first of these in the space are a
+    further list, and the lists are fused by reciprocal ranks [1]_: a node counts 1 / (constant + rank) for
+    each list that it is in. Only nodes with coordinates of the model are found.
+
+    Parameters
+    ----------
+    question : str
+        Any text. Its words are searched; no sign in it is syntax.
+    k : int, at least 1, default 10
+        How many.
+    model : str
+        Name of the published model.
+    fulltext_index : str, optional
+        Name of a full-text index over nodes. If neither index is named, the only one over nodes of the model.
+    vector_index : str, optional
+        Name of a vector index over nodes, whose vectors come from the same model as `vector`.
+    vector : sequence of float, optional
+        Embedding of the question; needed for `vector_index`.
+    key, node_filter, filter_parameters, show, max_links
+        As for `find_neighbours`.
+
+    Returns
+    -------
+    FoundNodes
+        The best first; none if no index finds anything.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, a vector is missing, or a name in `filter_parameters` is reserved.
+    ProjectionError
+        If the model is not published, there is no such index, or the server refuses the filter.
+
+    References
+    ----------
+    .. [1] G. Cormack, C. Clarke and S. Buettcher, "Reciprocal rank fusion outperforms Condorcet and
+       individual rank learning methods" (SIGIR 2009).
+    """
+    check_integer("k", k, minimum=1)
+    check_integer("max_links", max_links, minimum=0)
+    check_parameter_names(filter_parameters or {})
+    if (vector_index is None) != (vector is None):
+        raise ValueError("vector_index and vector belong together: give both or neither")
+    if fulltext_index is None and vector_index is None:
+        fulltext_index = _only_fulltext_index(connection)
+    fixed = {**(filter_parameters or {}), "heat_model": model}
+    for _ in range(_ATTEMPTS):
+        reading = _Reading(connection, read_scope(connection, model), fixed, Fragment(node_filter or "true"))
+        try:
+            found: dict[str, _Candidate] = {}
+            if fulltext_index is not None:
+                _rank(found, FULLTEXT, reading.hits_by_words(fulltext_index, question))
+            if vector_index is not None and vector is not None:
+                _rank(found, VECTOR, reading.hits("read/vector_hits", vector_index, list(map(float, vector))))
+            seeds = _best(found)[:SEEDS]
+            _rank_near(found, seeds, reading.around(seeds) if seeds else [])
+            return FoundNodes(model, _described(reading, found, k, key, show, max_links))
+        except _PublishedAnewError:
+            continue
+    raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
+
+
+def lucene_literal(text: str) -> str:
+    r"""Return the query of Lucene that has no syntax, only the words of a text.
+
+    >>> print(lucene_literal('What is C++ (or "AND")?'))
+    What is C\+\+ \(or \"\AND\"\)\?
+    """
+    return _SYNTAX.sub(lambda found: f"\\{found[0]}", text)
+
+
+def _only_fulltext_index(connection: Connection) -> str:
+    rows = connection.read(load_statement("read/fulltext_indexes"), doing="looking for full-text indexes")
+    names = [str(row["name"]) for row in rows]
+    if len(names) == 1:
+        return names[0]
+    if names:
+        listed = ", ".join(map(repr, names))
+        raise ProjectionError(f"there are several full-text indexes over nodes: name one of {listed}")
+    example = "CREATE FULLTEXT INDEX texts FOR (n:Paper) ON EACH [n.title, n.abstract]"
+    raise ProjectionError(f"there is no full-text index over nodes; make one, such as {example}")
+
+
+def _best(found: Mapping[str, _Candidate]) -> list[str]:
+    """Return candidates by score; of equal ones that which came first."""
+    return sorted(found, key=lambda each: -found[each].score)
+
+
+def _rank(found: dict[str, _Candidate], name: str, ids: Sequence[str]) -> None:
+    for place, each in enumerate(ids, 1):
+        found.setdefault(each, _Candidate()).ranks[name] = place
+
+
+def _rank_near(
+    found: dict[str, _Candidate], seeds: Sequence[str], around: Sequence[Sequence[Mapping[str, Any]]]
+) -> None:
+    """Make one list of the nodes near the seeds: each seed's list counts by the seed's own place."""
+    score: dict[str, float] = {}
+    nearest: dict[str, tuple[float, str]] = {}
+    for place, (seed, near) in enumerate(zip(seeds, around, strict=True), 1):
+        for rank, row in enumerate(near, 1):
+            node, apart = row["id"], (row["distance"], seed)
+            score[node] = score.get(node, 0.0) + 1.0 / (CONSTANT + place) / (CONSTANT + rank)
+            nearest[node] = min(nearest.get(node, apart), apart)
+    _rank(found, SPACE, sorted(score, key=lambda each: -score[each])[:_HITS])
+    for node, (distance, seed) in nearest.items():
+        if node in found:
+            found[node].near, found[node].distance = seed, distance
+
+
+def _described(
+    reading: _Reading,
+    found: Mapping[str, _Candidate],
+    k: int,
+    key: Key | None,
+    show: Sequence[str] | None,
+    max_links: int,
+) -> tuple[FoundNode, ...]:
+    """Return the best candidates with what answers show of them."""
+    nodes, best = reading.scope.nodes.by(key), _best(found)[:k]
+    wanted = nodes.keys.properties if show is None else tuple(show)
+    read = tuple(dict.fromkeys((*wanted, *nodes.keys.properties)))
+    links, values = links_part(reading.scope, nodes, max_links)
+    asked = list(dict.fromkeys((*best, *(found[each].near for each in best if found[each].near))))
+    rows = reading.rows("read/described", {"links": links}, heat_ids=asked, heat_show=read, **values)
+    by_id = {row["id"]: row for row in rows}
+    stored = {each: dict(zip(read, row["shown"], strict=True)) for each, row in by_id.items()}
+    names = {each: nodes.name(each, tuple(row["labels"]), stored[each]) for each, row in by_id.items()}
+
+    def node(element_id: str) -> FoundNode:
+        row, candidate, own = by_id[element_id], found[element_id], stored[element_id]
+        labels = tuple(row["labels"])
+        return FoundNode(
+            element_id,
+            labels,
+            names[element_id],
+            row["radius"],
+            {name: own[name] for name in wanted},
+            candidate.score,
+            candidate.ranks,
+            names.get(candidate.near or ""),
+            candidate.distance,
+            links_of_rows(nodes, row["links"]) if max_links else None,
+            nodes.keys.value_of(labels, own),
+        )
+
+    return tuple(node(each) for each in best if each in by_id)  # the others were deleted meanwhile

@@ -1,0 +1,213 @@
+"""Questions in words: both retrievers and the tool find what slow Python fuses from the same lists."""
+
+import math
+
+import pytest
+
+from heat_neo4j.database.index import search
+from heat_neo4j.database.index.search import AROUND, CONSTANT, SEEDS, lucene_literal
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.geometry.hyperboloid import distance
+from heat_neo4j.retrieval.graphrag import HeatRetriever
+from heat_neo4j.retrieval.langchain import HeatDocumentRetriever
+from heat_neo4j.retrieval.mcp_tools import Tools
+from heat_neo4j.retrieval.passages import Search
+from tests.retrieval.conftest import vector
+from tests.support.retrieval_toy import HOSTILE
+
+live = pytest.mark.live
+QUESTION = "What is about p50, p51 or p20 (and AND p7)?"
+ASKED = [50, 51, 20, 7]
+SYNTAX = [
+    "", " ", "AND", "OR NOT", "p9 AND", "NOT", "a/b", "(", ")", "[a TO b]", "{", '"', "wild*", "*:*", "~",
+    "p9~1", "title:p9", "^", "p9^", "+", "-", "!", "\\", "\\u0041", "&&", "||", "?", "<", ">=", "\x00",
+    "\ud800", "\u202e", "🚀", "who's \u201cp9\u201d — or #1; 50% $x @y = `z` é|",
+]  # fmt: skip
+
+
+class Embedder:
+    """Makes the vector of a paper's number out of a question about it."""
+
+    def embed_query(self, text):
+        return vector(int(text))
+
+
+def fused(toy, *lists):
+    """Return keys by reciprocal rank, of the lists of hits and of the papers near the first."""
+    score = {}
+    for hits in lists:
+        for rank, key in enumerate(hits, 1):
+            score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
+    seeds = sorted(score, key=lambda key: -score[key])[:SEEDS]
+    near = {}
+    for place, seed in enumerate(seeds, 1):
+        for rank, key in enumerate(toy.nearest(seed, AROUND), 1):
+            near[key] = near.get(key, 0) + 1 / (CONSTANT + place) / (CONSTANT + rank)
+    for rank, key in enumerate(sorted(near, key=lambda key: -near[key])[:50], 1):
+        score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
+    return score
+
+
+def check(found, score):
+    """Papers of one score may come in any order."""
+    scores = [score[node.key] for node in found.nodes]
+    assert scores == pytest.approx(sorted(score.values(), reverse=True)[: len(scores)])
+    assert [node.score for node in found.nodes] == pytest.approx(scores)
+
+
+def hits_of(cypher, toy, index, question):
+    rows = cypher(
+        "CALL db.index.fulltext.queryNodes($index, $question) YIELD node, score "
+        "RETURN node.key AS key ORDER BY score DESC, elementId(node) LIMIT 50",
+        index=index, question=question,
+    )  # fmt: skip
+    return [row["key"] for row in rows]
+
+
+@live
+def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
+    words, vectors = indexes
+    hits = hits_of(cypher, toy, words, "What is about p50 p51 or p20 and p7")
+    assert {f"p{i}" for i in ASKED} == set(hits[:4])
+    found = store.search(QUESTION, 20, model=toy.model, fulltext_index=words, max_links=2)
+    check(found, fused(toy, hits))
+    first = found.nodes[0]
+    assert len(first.links) == 2
+    near = [node for node in found.nodes if node.near is not None]
+    assert near
+    names = {toy.shown(key): key for key in toy.keys}
+    for node in near:
+        row = toy.keys.index(node.key)
+        seeds = [seed for seed in hits[:SEEDS] if node.key in toy.nearest(seed, AROUND)]
+        apart = {seed: distance(toy.points[toy.keys.index(seed)], toy.points[[row]])[0] for seed in seeds}
+        assert names[node.near] == min(apart, key=apart.__getitem__)
+        assert node.distance == pytest.approx(min(apart.values()), abs=1e-6)
+        assert node.radius == pytest.approx(toy.radius(row), abs=1e-6)
+    own = {"vector_index": vectors, "vector": vector(40.1)}
+    apart = [math.dist(vector(i), vector(40.1)) for i in range(len(toy.keys))]
+    numbers = [toy.keys[i] for i in sorted(range(len(toy.keys)), key=apart.__getitem__)][:50]
+    check(store.search("", 20, model=toy.model, **own), fused(toy, numbers))
+    both = store.search("p50", 20, model=toy.model, fulltext_index=words, **own)
+    check(both, fused(toy, hits_of(cypher, toy, words, "p50"), numbers))
+
+
+@live
+def test_both_retrievers_and_the_tool_take_a_question(store, cypher, server, toy, indexes):
+    words, vectors = indexes
+    options = {"model": toy.model, "fulltext_index": words, "properties": ["title"]}
+    expected = [node.name for node in store.search(QUESTION, 4, model=toy.model, fulltext_index=words).nodes]
+    retriever = HeatRetriever(cypher.driver, neo4j_database=server.database, **options)
+    result = retriever.search(query_text=QUESTION, top_k=4)
+    assert [item.metadata["name"] for item in result.items] == expected
+    assert result.metadata["question"] == QUESTION
+    everything = retriever.search(query_text=QUESTION, top_k=90).items
+    near = [item for item in everything if item.metadata["near"] is not None]
+    assert near
+    assert all(f"at distance {item.metadata['distance']:.4g} from" in item.content for item in near)
+    assert "hit 1 by fulltext" in " ".join(item.content for item in everything)
+    assert retriever.search(query_text=QUESTION, node="p9", top_k=1).metadata["node"] == "p9"
+    told = retriever.get_parameters().model_dump_tool()["properties"]
+    assert "question" in told["query_text"]["description"]
+    documents = HeatDocumentRetriever(database=store, k=4, **options).invoke(QUESTION)
+    assert [each.metadata["name"] for each in documents] == expected
+    tool = Tools(store, toy.model, words)
+    assert [each["name"] for each in tool.search(QUESTION, 4)["nodes"]] == expected
+    assert tool.search(QUESTION, 4, label="No`where")["nodes"] == ()
+    by_vector = HeatDocumentRetriever(
+        database=store, model=toy.model, vector_index=vectors, embedder=Embedder(), k=90
+    )
+    (first,) = (each for each in by_vector.invoke("40") if each.metadata["ranks"].get("vector") == 1)
+    assert first.metadata["name"] == "p40"
+
+
+@live
+def test_any_text_is_a_question(store, toy, indexes):
+    def keys(question):
+        found = store.search(question, 90, model=toy.model, fulltext_index=indexes[0])
+        return {node.key for node in found.nodes if "fulltext" in node.ranks}
+
+    for question in (*SYNTAX, *HOSTILE):
+        keys(question)
+        assert "p9" in keys(f"{question} p9")
+    assert "p9" in keys("p9 " + " ".join(f"w{i}" for i in range(5_000)))  # more words than Lucene takes
+    assert keys("x" * 10**6) == set()
+
+
+@live
+def test_many_words_are_halved_until_the_index_takes_them(store, toy, indexes, monkeypatch):
+    monkeypatch.setattr(search, "_MOST_WORDS", 4_000)
+    monkeypatch.setattr(search, "_MOST_CHARACTERS", 10**6)
+    question = "p9 " + " ".join(f"w{i}" for i in range(3_000))
+    found = store.search(question, 1, model=toy.model, fulltext_index=indexes[0])
+    assert found.nodes[0].ranks["fulltext"] == 1
+
+
+@live
+def test_a_model_without_an_index_is_scanned(store, toy, indexes):
+    def found():
+        answer = store.search(QUESTION, 30, model=toy.model, fulltext_index=indexes[0])
+        return {node.key: (node.score, node.ranks.get("space")) for node in answer.nodes}
+
+    by_index = found()
+    store.drop_index(model=toy.model)
+    try:
+        assert found() == by_index
+    finally:
+        store.create_index(model=toy.model)
+
+
+@live
+def test_filters_keep_hits_and_neighbours(store, toy, indexes):
+    kept = {"node_filter": "n.i >= $least", "filter_parameters": {"least": 40}}
+    found = store.search(QUESTION, 30, model=toy.model, fulltext_index=indexes[0], **kept)
+    assert all(toy.keys.index(node.key) >= 40 for node in found.nodes)
+    assert {"p50", "p51"} <= {node.key for node in found.nodes}
+    assert "space" in {name for node in found.nodes for name in node.ranks}
+
+
+@live
+def test_what_is_not_there_is_told(store, toy, cypher, indexes):
+    with pytest.raises(ProjectionError, match="no such fulltext schema index"):
+        store.search("p9", model=toy.model, fulltext_index="none of these")
+    with pytest.raises(ProjectionError, match="no published coordinates"):
+        store.search("p9", model="none of these", fulltext_index=indexes[0])
+    with pytest.raises(ProjectionError, match="searching"):
+        store.search("p9", model=toy.model, fulltext_index=indexes[0], node_filter="true) DETACH DELETE n //")
+    with pytest.raises(ValueError, match="vector_index and vector belong together"):
+        store.search("p9", model=toy.model, vector_index=indexes[1])
+
+
+class Indexes:
+    """A database with full-text indexes of some names."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def read(self, statement, **options):
+        return [{"name": name} for name in self.names]
+
+
+def test_without_a_name_the_only_index_is_used():
+    assert search._only_fulltext_index(Indexes("words")) == "words"
+    with pytest.raises(ProjectionError, match="several full-text indexes over nodes: name one of 'a', 'b'"):
+        search._only_fulltext_index(Indexes("a", "b"))
+    with pytest.raises(ProjectionError, match="no full-text index over nodes; make one, such as"):
+        search._only_fulltext_index(Indexes())
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("plain words", "plain words"),
+        ("C++ (a/b)", r"C\+\+ \(a\/b\)"),
+        ("AND rock AND-roll OR NOTHING", r"\AND rock \AND\-roll \OR NOTHING"),
+        ("\\u0041", r"\\u0041"),
+    ],
+)
+def test_signs_are_no_syntax(text, query):
+    assert lucene_literal(text) == query
+
+
+def test_an_index_of_vectors_needs_an_embedder():
+    with pytest.raises(ValueError, match="vector_index and embedder belong together"):
+        Search(vector_index="vectors")

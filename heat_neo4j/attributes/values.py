@@ -138,6 +138,11 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
+def is_text(entry: Recipe) -> bool:
+    """Return whether an entry of a recipe encodes words: sparse rows of length 1, or of zeros."""
+    return bool(entry["kind"] == Kind.TEXT)
+
+
 _PLURALS: Mapping[str, str] = {
     Kind.NUMBER: "numbers",
     Kind.BOOLEAN: "booleans",

@@ -16,6 +16,9 @@ from scipy.stats import mannwhitneyu
 from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.attributes.values import is_text
+from heat_neo4j.embedding.near_vectors import with_attributes
+from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.embedding.similarity import compared_block, scaled
 from heat_neo4j.graph import Graph
 
@@ -110,17 +113,7 @@ def informative_attributes(graph: Graph, signals: Sequence[AttributeSignal]) -> 
     assert graph.attributes is not None
     if not graph.provenance.attribute_recipe:  # one attribute
         return replace(graph, attributes=graph.attributes[:, :0], attribute_names=())
-    kept = np.zeros(graph.n_attributes, dtype=np.bool_)
-    recipe = []
-    for signal, (entry, columns, _) in zip(signals, graph.attribute_blocks(), strict=True):
-        kept[columns] = signal.is_informative
-        recipe += [entry] if signal.is_informative else []
-    return replace(
-        graph,
-        attributes=graph.attributes[:, np.flatnonzero(kept)],
-        attribute_names=(),
-        provenance=replace(graph.provenance, attribute_recipe=recipe),
-    )
+    return with_attributes(graph, [signal.is_informative for signal in signals])
 
 
 def _attributes(graph: Graph) -> Iterator[tuple[str, Any, Mask]]:
@@ -133,7 +126,11 @@ def _attributes(graph: Graph) -> Iterator[tuple[str, Any, Mask]]:
         # Categories and texts have no mark of missing values.
         unmarked = "mean" not in entry and not entry.get("missing")
         present = known & _filled(block) if unmarked else known
-        yield Attribute.of(entry).name, compared_block(entry, block, known), present
+        yield (
+            Attribute.of(entry).name,
+            Words.of(block) if is_text(entry) else compared_block(entry, block, known),
+            present,
+        )
 
 
 def _filled(block: Any) -> Mask:
@@ -166,6 +163,9 @@ def _signal(name: str, block: Any, present: Mask, sets: Sequence[Rows], numbers:
     """Measure an attribute on the set of pairs that it separates best, of nodes that have it."""
     if isinstance(block, np.ndarray) and block.dtype == np.float32:  # vectors of length 1
         return _best(name, sets, present, numbers // block.shape[1], partial(_vector_cosines, block))
+    if isinstance(block, Words):
+        most = max(numbers * len(block.along) // max(len(block.rows.values), 1), 1)
+        return _best(name, sets, present, most, lambda u, v: np.round(block.cosines(u, v), 9))
     rows, background = scaled(block)
     rows = sparse.csr_array(rows)
     parts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data

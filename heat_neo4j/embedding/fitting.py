@@ -376,4 +376,6 @@ class _Training:
 def _sampling(similarity: Any) -> str:
     if similarity.use_table:
         return "table"
-    return "rejection" if similarity.scalars.size else "none"
+    if similarity.scalars.size:
+        return "rejection"
+    return "lists" if similarity.near.size else "none"

@@ -25,11 +25,10 @@ _LEAF, _TREES, _FIRST = 128, 8, 16
 
 
 class VectorColumns(NamedTuple):
-    """The vector attributes of a graph, and its other columns."""
+    """The vector attributes of a graph."""
 
     rows: NDArray[np.float32]  # (N, W): of length 1, or 0 for nodes without a vector; W % 16 == 0
-    share: float  # of vectors among the attributes
-    others: Graph  # with the other attributes only
+    n_attributes: int
 
 
 def vector_columns(graph: Graph) -> VectorColumns | None:
@@ -37,23 +36,26 @@ def vector_columns(graph: Graph) -> VectorColumns | None:
 
     Several vectors of a node are joined, so that their cosines are averaged.
     """
-    recipe = graph.provenance.attribute_recipe
     vectors = [columns for entry, columns, _ in graph.attribute_blocks() if is_vector(entry)]
     if not vectors:
         return None
-    is_other = np.ones(graph.n_attributes, dtype=np.bool_)
-    for columns in vectors:
-        is_other[columns] = False
+    return VectorColumns(_joined(graph, vectors), len(vectors))
+
+
+def with_attributes(graph: Graph, keeps: Sequence[bool]) -> Graph:
+    """Return the graph with some of its attributes, of which `keeps` has one mark each."""
     assert graph.attributes is not None
-    others = replace(
+    kept = np.zeros(graph.n_attributes, dtype=np.bool_)
+    recipe = []
+    for keep, (entry, columns, _) in zip(keeps, graph.attribute_blocks(), strict=True):
+        kept[columns] = keep
+        recipe += [entry] if keep else []
+    return replace(
         graph,
-        attributes=graph.attributes[:, np.flatnonzero(is_other)],
+        attributes=graph.attributes[:, np.flatnonzero(kept)],
         attribute_names=(),
-        provenance=replace(
-            graph.provenance, attribute_recipe=[entry for entry in recipe if not is_vector(entry)]
-        ),
+        provenance=replace(graph.provenance, attribute_recipe=recipe),
     )
-    return VectorColumns(_joined(graph, vectors), len(vectors) / len(recipe), others)
 
 
 def near_lists(

@@ -16,7 +16,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import AttributeRows, attribute_rows
+from heat_neo4j.linkpred.attribute_rows import attribute_rows
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.scorers import DirectedScorer, NodeScorer, SparseProductScorer, VectorScorer
 from heat_neo4j.patterns import Pattern
@@ -127,17 +127,12 @@ def fastrp(graph: Graph, n_components: int, seed: int, *, attributes: bool = Fal
     return np.asarray(normalize(total))
 
 
-def unit_attributes(graph: Graph) -> AttributeRows | None:
-    """Return the attribute rows scaled to length 1; None for a graph without attributes."""
-    if graph.attributes is None or graph.n_attributes == 0:
-        return None
-    return attribute_rows(compared(graph)).unit()
-
-
 def attribute_cosine(graph: Graph) -> DirectedScorer | None:
     """Score by the cosine of the raw attributes; None for a graph without attributes."""
-    unit = unit_attributes(graph)
-    return None if unit is None else unit.product(unit)
+    if graph.attributes is None or graph.n_attributes == 0:
+        return None
+    unit = attribute_rows(compared(graph)).unit()
+    return unit.product(unit)
 
 
 def largest_singular(

@@ -16,7 +16,9 @@ from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.frames import html_table, make_frame
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.attributes.values import is_text
 from heat_neo4j.attributes.vectors import is_vector
+from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.link_score import Contribution
@@ -86,11 +88,11 @@ class Way(NamedTuple):
 
 
 class SharedAttribute(NamedTuple):
-    """An attribute column with the same nonzero value for both nodes, or two vectors that are alike."""
+    """An attribute column with the same nonzero value for both nodes, or two alike vectors or texts."""
 
     name: str
     nodes: int  # number of nodes of the graph that have the attribute
-    cosine: float | None = None  # of two vectors, above 0
+    cosine: float | None = None  # of two vectors or texts, above 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,17 +320,22 @@ def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[
 
 
 def _attributes(graph: Graph, pair: tuple[int, int]) -> Iterator[SharedAttribute]:
-    """Yield the vectors of both nodes that are alike, and columns with the same nonzero value for both."""
+    """Yield vectors and texts of both nodes that are alike, and columns with one nonzero value for both."""
     if graph.attributes is None or not graph.n_attributes:
         return
     for entry, place, _ in graph.attribute_blocks():
         if is_vector(entry):
             first, second = (_dense(graph.attributes[[row]][:, place])[0] for row in pair)
             cosine = float(np.sum(first * second))
-            if cosine > 0.0:
-                name = Attribute.of(entry).name
-                rows = sparse.csr_array(graph.attributes[:, place])
-                yield SharedAttribute(name, int((np.diff(rows.indptr) > 0).sum()), round(cosine, 4))
+        elif is_text(entry):
+            u, v = np.array([pair]).T
+            cosine = float(Words.of(graph.attributes[:, place]).cosines(u, v)[0])
+        else:
+            continue
+        if cosine > 0.0:
+            rows = sparse.csr_array(graph.attributes[:, place])
+            nodes = int((np.diff(rows.indptr) > 0).sum())
+            yield SharedAttribute(Attribute.of(entry).name, nodes, round(cosine, 4))
     columns = _known_values(graph)
     first, second = columns[list(pair)].toarray()
     for column in np.flatnonzero((first != 0.0) & (first == second)).tolist():
@@ -341,13 +348,13 @@ def _dense(block: Any) -> NDArray[Any]:
 
 
 def _known_values(graph: Graph) -> sparse.csc_array:
-    """Return the attributes without imputed means and without missing-value indicator columns and vectors."""
+    """Return the attributes without imputed means and without missing-value indicators, vectors and texts."""
     assert graph.attributes is not None
     columns = sparse.csc_array(graph.attributes)
     blocks = []
     for entry, place, knows in graph.attribute_blocks():
         block = columns[:, place]
-        counts = np.ones(block.shape[1]) * (not is_vector(entry))
+        counts = np.ones(block.shape[1]) * (not (is_vector(entry) or is_text(entry)))
         if entry.get("missing"):
             counts[-1] = 0.0
         blocks.append(sparse.diags_array(knows.astype(np.float64)) @ block @ sparse.diags_array(counts))

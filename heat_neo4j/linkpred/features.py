@@ -14,13 +14,19 @@ from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows, placed, unit_rows
+from heat_neo4j.linkpred.attribute_rows import (
+    AttributeRows,
+    Attributes,
+    attribute_rows,
+    centred_rows,
+    placed,
+    unit_rows,
+)
 from heat_neo4j.linkpred.baselines import (
     adamic_adar,
     largest_singular,
     paths_of_three,
     steps,
-    unit_attributes,
 )
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
@@ -162,7 +168,7 @@ class PairFeatures:
 
     @cached_property
     def _unit(self) -> AttributeRows | None:
-        return unit_attributes(self.graph)
+        return attribute_rows(self.compared).unit() if self.graph.n_attributes else None
 
     @cached_property
     def of_pairs_alone(self) -> dict[str, Feature]:

@@ -17,6 +17,7 @@ from heat_neo4j.attributes.values import Kind
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
+from heat_neo4j.linkpred.attribute_rows import unit_rows
 from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without
 from heat_neo4j.linkpred.link_score import FITTED_LINKS, link_score
 from heat_neo4j.linkpred.prediction import predict_links
@@ -105,24 +106,25 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
     joined = max(round(n * (1.0 - size.isolated_share)), 2)
     ends = rng.integers(0, joined, (2, max(round(size.relationships * n / max(size.nodes, 1)), 1)))
     attributes: Any = None
-    recipe: tuple[dict[str, Any], ...] = ()
+    recipe: list[dict[str, Any]] = []
     if size.attribute_columns and size.attribute_share >= DENSE_SHARE:
         attributes = rng.random((n, size.attribute_columns))
     elif size.attribute_columns:
         filled = max(round(size.attribute_columns * size.attribute_share), 1)
         columns = rng.integers(0, size.attribute_columns, n * filled)
         entries = (np.ones(n * filled), (np.repeat(np.arange(n), filled), columns))
-        attributes = sparse.csr_array(entries, shape=(n, size.attribute_columns))
+        attributes = unit_rows(sparse.csr_array(entries, shape=(n, size.attribute_columns)))
+    if attributes is not None and (size.texts or size.vector_columns):
+        kind = Kind.TEXT if size.texts else Kind.TAGS
+        recipe.append({"property": "others", "kind": kind, "columns": [""] * size.attribute_columns})
     if size.vector_columns:
         vectors = rng.normal(size=(n, size.vector_columns)).astype(np.float32)
         make_unit(vectors)
         names = [f"vector[{i}]" for i in range(size.vector_columns)]
-        recipe = ({"property": "vector", "kind": Kind.VECTOR, "centre": [], "columns": names},)
+        recipe.append({"property": "vector", "kind": Kind.VECTOR, "centre": [], "columns": names})
         if attributes is None:
             attributes = vectors
         else:
-            others = {"property": "others", "kind": Kind.TAGS, "columns": [""] * attributes.shape[1]}
-            recipe = (others, *recipe)
             blocks = sparse.csr_array(attributes), sparse.csr_array(vectors)
             attributes = sparse.csr_array(sparse.hstack(blocks))
             attributes = attributes.toarray() if size.is_dense else attributes

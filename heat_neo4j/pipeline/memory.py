@@ -41,7 +41,7 @@ _BLOCK_NODE = 16 * PROJECTED + 64
 _EDGE, _READ_EDGE, _HELD_OUT_EDGE, _SCORED_EDGE = 24, 200, 124, 170
 # Of an attribute value: while it is read; in tables of similarities; in the features of the link score.
 _READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 36, 40, 28
-# Of an entry of a list of nodes with similar vectors; of a node's places in the trees that find them.
+# Of an entry of a list of nodes with similar vectors or words; of a node's places in trees that find them.
 _NEAR_ENTRY, _NEAR_NODE = 12, 40
 # Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub.
 _NEGATIVE_PAIR, _LINK, _SCORED_PAIR, _HUB_ENTRY = 0.2, 80, 170, 240
@@ -86,6 +86,7 @@ class RunSize:
     attribute_share: float = 0.0  # of the values in them: those that are not 0
     vector_columns: int = 0  # numbers of a node's vectors, after projection
     vector_width: int = 0  # numbers of a node's vectors, as they are stored
+    texts: int = 0  # attributes whose words are compared
     isolated_share: float = 0.0  # of nodes without a relationship: they walk only along attributes
     n_components: int = 10
     walks_per_node: int = 10
@@ -241,7 +242,8 @@ def _similarity(size: RunSize) -> float:
     """Return the bytes of the tables from which steps along attributes are drawn."""
     if not size.teleports:
         return 0.0
-    return _near(size) + (_similarity_of_columns(size) if size.attribute_columns else 0.0)
+    listed = _NEAR_ENTRY * size.texts * size.nodes * min(LISTED_NEAR, size.nodes)
+    return listed + _near(size) + (_similarity_of_columns(size) if size.attribute_columns else 0.0)
 
 
 def _near(size: RunSize) -> float:
@@ -299,6 +301,7 @@ def run_size(
         attribute_columns=counts.attribute_columns,
         attribute_share=counts.attribute_share,
         vector_columns=counts.vector_columns,
+        texts=counts.texts,
         vector_width=counts.vector_width,
         isolated_share=counts.isolated / counts.nodes,
         threads=resolve_threads(model.n_threads),

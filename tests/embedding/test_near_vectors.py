@@ -141,7 +141,7 @@ def test_two_vectors_are_compared_by_the_mean_of_their_cosines():
     ) / 2
     np.testing.assert_allclose(found.rows @ found.rows.T, means, atol=1e-5)
     assert found.rows.shape[1] % 16 == 0
-    assert found.share == 1.0
+    assert found.n_attributes == 2
 
 
 def linked_alike(n, seed=0):

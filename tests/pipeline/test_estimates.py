@@ -78,6 +78,18 @@ def test_memory_of_vectors_is_that_of_the_arrays(others):
     assert memory_of(size)["read"] - memory_of(bare)["read"] >= 2 * size.vectors
 
 
+def test_memory_of_texts_is_that_of_their_lists():
+    size = RunSize(7000, 20_000, attribute_columns=1000, attribute_share=0.01, texts=1)
+    graph = made_graph(size, 10_000)
+    make_similarity(graph, table_limit=0)  # loading the kernels allocates more than the call does
+    tracemalloc.start()
+    similarity = make_similarity(graph, table_limit=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert similarity.near.shape == (7000, 100)
+    assert _similarity(size) == pytest.approx(peak, rel=0.35)
+
+
 def test_vectors_take_steps_and_time_to_read():
     size = RunSize(1000, 0, isolated_share=1.0, vector_columns=64, vector_width=64)
     assert size.teleports

@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 
 from heat_neo4j.attributes.table import Attributes, AttributeTable
+from heat_neo4j.attributes.values import is_text
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
@@ -37,6 +38,7 @@ class ProjectionCounts:
     attribute_share: float  # of the values in these columns: those other than 0
     vector_columns: int = 0  # numbers of a node's vectors after projection, not among the columns above
     vector_width: int = 0  # numbers of a node's vectors as they are stored
+    texts: int = 0  # attributes whose words are compared
 
 
 def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
@@ -70,6 +72,7 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
         share,
         sum(len(entry["columns"]) for entry in vectors),
         sum(entry["width"] for entry in vectors),
+        sum(is_text(each.recipe[0]) for each in attributes),
     )
 
 

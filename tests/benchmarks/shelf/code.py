@@ -7,7 +7,14 @@ import numpy as np
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.demo import read_import_graph
 from tests.benchmarks.class_graph import TYPES, class_graph
-from tests.benchmarks.shelf.dataset import DataSet, attributed, held_out_at_random, linked, truth_by_pattern
+from tests.benchmarks.shelf.dataset import (
+    DataSet,
+    attributed,
+    attributes_of,
+    held_out_at_random,
+    linked,
+    truth_by_pattern,
+)
 
 __all__ = ["classes", "standard_library"]
 
@@ -19,7 +26,7 @@ def classes(seed: int) -> DataSet:
     triples = {name: ends[read.type == place] for place, name in enumerate(TYPES)}
     whole = read.to_graph()
     train, test = held_out_at_random(triples, whole.n_nodes, seed)
-    attributes = (whole.attributes, tuple(whole.attribute_names))
+    attributes = attributes_of(whole)
     graph = linked(whole.n_nodes, train, labels=whole.labels, keys=read.names, attributes=attributes)
     return DataSet(graph, truth_by_pattern(graph, test))
 

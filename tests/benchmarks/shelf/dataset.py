@@ -13,8 +13,8 @@ import platformdirs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable
+from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.linkpred.candidates import entries
 from heat_neo4j.patterns import Pattern, observed_patterns
 
@@ -24,6 +24,7 @@ __all__ = [
     "Pairs",
     "Triples",
     "attributed",
+    "attributes_of",
     "cache_folder",
     "held_out_at_random",
     "linked",
@@ -86,20 +87,20 @@ def linked(
     *,
     labels: Mapping[str, NDArray[np.bool_]],
     keys: Sequence[Any],
-    attributes: tuple[Any, tuple[str, ...]] = (None, ()),
+    attributes: Attributes | None = None,
 ) -> Graph:
     """Return a graph whose pairs weigh as many as the types that join them."""
     relationships = Relationships.from_pairs(
         {name: (pairs[:, 0], pairs[:, 1]) for name, pairs in triples.items()}
     )
     ends = (relationships.source, relationships.target)
-    matrix, names = attributes
     return Graph(
         sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n)),
-        matrix,
+        None if attributes is None else attributes.matrix,
         labels=labels,
         keys=keys,
-        attribute_names=names,
+        attribute_names=() if attributes is None else attributes.names,
+        provenance=Provenance(attribute_recipe=() if attributes is None else attributes.recipe),
         relationships=relationships,
     )
 
@@ -109,12 +110,19 @@ def attributed(
     values: Mapping[str, Sequence[Any]],
     n: int,
     labels: Mapping[str, NDArray[np.bool_]],
-) -> tuple[Any, tuple[str, ...]]:
-    """Return the attribute matrix and its columns' names, as the product reads property values."""
+) -> Attributes:
+    """Return the attributes, as the product reads property values."""
     table = AttributeTable(attributes, n, max_categories=_CATEGORIES, labels=labels)
     table.add(np.arange(n), values)
-    encoded = table.finish(np.arange(n))
-    return encoded.matrix, encoded.names
+    return table.finish(np.arange(n))
+
+
+def attributes_of(graph: Graph) -> Attributes | None:
+    """Return the attributes of a graph, as `linked` takes them."""
+    if graph.attributes is None:
+        return None
+    recipe = tuple(map(dict, graph.provenance.attribute_recipe))
+    return Attributes(graph.attributes, tuple(graph.attribute_names), recipe)
 
 
 def without(graph: Graph, pattern: Pattern | None, pairs: Pairs) -> Graph:
@@ -131,7 +139,7 @@ def without(graph: Graph, pattern: Pattern | None, pairs: Pairs) -> Graph:
     }
     own = triples[pattern.type]
     triples[pattern.type] = own[~np.isin(own @ (n, 1), pairs @ (n, 1))]
-    attributes = (graph.attributes, tuple(graph.attribute_names))
+    attributes = attributes_of(graph)
     return linked(n, triples, labels=graph.labels, keys=graph.keys, attributes=attributes)
 
 

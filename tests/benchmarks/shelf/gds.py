@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from heat_neo4j.attributes.table import Attributes
 from tests.benchmarks.shelf.dataset import (
     DataSet,
     Pairs,
@@ -76,11 +77,11 @@ def _data_set(
         ends = [[row_of[key] for key in table[f"{end}NodeId"]] for end in ("source", "target")]
         triples[table["relationshipType"][0]] = np.unique(np.column_stack(ends).astype(np.int64), axis=0)
     train, test = held_out_at_random(triples, n, seed)
-    attributes: tuple[Any, tuple[str, ...]] = (None, ())
+    attributes = None
     if len(of_first):
         own = sparse.csr_array(np.array(of_first.to_list(), dtype=np.float64))
         rest = sparse.csr_array((n - own.shape[0], own.shape[1]))
-        attributes = (sparse.vstack((own, rest), format="csr"), ())
+        attributes = Attributes(sparse.vstack((own, rest), format="csr"), (), ())
     graph = linked(n, train, labels=labels, keys=ids.tolist(), attributes=attributes)
     return DataSet(graph, truth_by_pattern(graph, test))
 

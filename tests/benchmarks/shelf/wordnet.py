@@ -130,6 +130,6 @@ def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs, *, text: bool 
         keys.append(f"{each.words[0]}.{senses[each.words[0]]}")
     labels = {LABEL: np.ones(len(every), dtype=np.bool_)}
     texts = {"text": [each.text for each in every]}
-    attributes = attributed([Attribute("text", text=True)], texts, len(every), labels) if text else (None, ())
+    attributes = attributed([Attribute("text", text=True)], texts, len(every), labels) if text else None
     graph = linked(len(every), {HYPERNYM: train}, labels=labels, keys=keys, attributes=attributes)
     return DataSet(graph, truth_by_pattern(graph, {HYPERNYM: test}))

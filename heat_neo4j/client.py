@@ -32,8 +32,8 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.local_server.server import resolve_server
+from heat_neo4j.pipeline import class_questions, link_questions
 from heat_neo4j.pipeline import embed as jobs
-from heat_neo4j.pipeline import link_questions
 from heat_neo4j.pipeline.embed import RefreshReport
 from heat_neo4j.pipeline.estimate import Estimate, estimate
 from heat_neo4j.pipeline.job import LinkOptions, published_job
@@ -408,6 +408,7 @@ class Database(Closing):
     neighbours = _verb(find_neighbours)
     recommend = _verb(link_questions.recommend)
     explain = _verb(link_questions.explain)
+    classify = _verb(class_questions.classify)
     runs = _verb(read_runs)
     index_status = _verb(index_status)
     create_index = _verb(create_index)

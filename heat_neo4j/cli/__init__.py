@@ -21,6 +21,7 @@ COMMANDS = {
     "neighbours": "List the nodes nearest to one.",
     "recommend": "List the likeliest links that one node lacks.",
     "explain": "Explain why one node would be linked to another.",
+    "classify": "Predict a property that some nodes lack.",
     "mcp": "Answer language models that speak MCP, over stdio or HTTP.",
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Create, inspect or drop the vector index of a published model.",

@@ -289,9 +289,13 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
         (["explain", "c3", "c3"], 4, "are the same node"),
         (["explain", "c3", "c999"], 4, "there is no CliNear with code 'c999'"),
         (["explain", "c3"], 2, "Missing argument 'TARGET'"),
+        (["classify"], 2, "Missing argument 'PROPERTY'"),
+        (["classify", "yaer"], 4, "no node of the projection has a property 'yaer': did you mean 'year'?"),
+        (["classify", "code"], 4, "code cannot be predicted: 40 classes for 40 nodes: nothing to learn"),
+        (["classify", "year", "--label", "Film"], 4, "no node of the graph has the label 'Film'"),
     ],
 )
-def test_links_that_cannot_be_asked_about(invoke, arguments, code, message):
+def test_what_cannot_be_asked_cannot_be_asked_about(invoke, arguments, code, message):
     result = invoke(*arguments[:1], *MODEL, *arguments[1:], code=code)
     assert result.stdout == ""
     assert message in result.stderr.splitlines()[-1]

@@ -17,6 +17,7 @@ import pytest
 from heat_neo4j.cli import heat
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
+from heat_neo4j.pipeline import class_questions
 from tests.docs.pages import COMMAND, PAGES, PageReader, commands_of, executable_blocks, page_blocks
 from tests.docs.tables import first_column
 from tests.explore.test_page_data import part_of
@@ -172,6 +173,23 @@ def recommend(page, reader, live):
     (asked,) = reader.run_python(page)
     assert asked.splitlines()[0].split() == ["pattern", "node", "probability", "distance"]
     assert [line.split()[1] for line in asked.splitlines()[1:6]] == ["Paper-CITES->Paper"] * 5
+
+
+def classify(page, reader, live):
+    """Every sixth paper lacks its topic, which is the label of the loaded files."""
+    live.cypher("MATCH (n:Paper) WHERE toInteger(substring(n.id, 1)) % 6 > 0 SET n.topic = n.label")
+    (shown,) = reader.run_commands(page).values()
+    assert "Predicted     10 nodes without topic; nothing is written\n" in shown
+    assert shown.splitlines()[-11].split() == ["NODE", "TOPIC", "PROBABILITY", "OR", "PROBABILITY"]
+    (printed,) = reader.run_python(page)
+    assert [len(text.splitlines()) > 3 for text in printed.split("log_odds")] == [True, True]
+    (write,) = reader.take(page, "cypher")
+    predicted = class_questions.classify(live.store, "topic").to_dict()["predicted"]
+    live.cypher(write, predicted=predicted)
+    likely = sum(row["probability"] > 0.8 for row in predicted)
+    written = live.cypher("MATCH (n:Paper) WHERE n.predictedTopic IN $fields RETURN n", fields=FIELDS)
+    assert len(written) == likely
+    live.cypher("MATCH (n:Paper) REMOVE n.topic, n.predictedTopic, n.predictedTopicProbability")
 
 
 def ask_for_language_models(page, reader, live):
@@ -470,6 +488,7 @@ READING = {
     "docs/how-to/similar.md": find_similar,
     "docs/how-to/hierarchy.md": find_the_hierarchy,
     "docs/how-to/recommend.md": recommend,
+    "docs/how-to/classify.md": classify,
     "docs/how-to/language-models.md": ask_for_language_models,
 }
 CHANGING = {

@@ -52,6 +52,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("verify", "--model", MODEL),
     ("explain", "1", "9", "--model", MODEL),
     ("recommend", "1", "--model", MODEL),
+    ("classify", "kind", "--model", MODEL),
     ("neighbours", "1", "--model", MODEL),
     ("cypher", "run", "most_general", "-p", f"model={MODEL}", "--property", "title"),
     ("cypher", "run", "published"),
@@ -195,7 +196,8 @@ class Tampering:
         self.cypher, self._environment, self._folder = cypher, environment, folder
         cypher(
             f"UNWIND range(0, $n - 1) AS i CREATE (:{LABEL} {{key: i, title: 'paper ' + i, "
-            "words: ['w' + (i % 3)], titleStaged: 'mine', vector: [0.1, 0.2]})",
+            "words: ['w' + (i % 3)], kind: 'k' + (i % 2), "
+            "titleStaged: 'mine', vector: [0.1, 0.2]})",
             n=N,
         )
         cypher(

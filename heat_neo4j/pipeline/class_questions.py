@@ -1,0 +1,121 @@
+"""Questions about classes, to a published model: which value of a property do nodes lack, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from heat_neo4j._utils.frames import Result, Rows, column_of
+from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j.classes.prediction import ClassificationError, PredictedClasses, predict_classes
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.pipeline.published_model import (
+    PublishedModel,
+    labels_of,
+    model_of,
+    node_names,
+    read_published,
+)
+
+_IN_COORDINATES = (
+    "{0} is an attribute of the model, so its coordinates reflect it and are not used here: a model without "
+    "{0} may predict it better"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classification(Result):
+    """Predicted values of a property, for the nodes that lack it, likeliest first."""
+
+    published: PublishedModel
+    property: str
+    names: Sequence[str]  # of all nodes of the graph
+    found: PredictedClasses
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return repr(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def explain(self, node: str) -> Rows:
+        """Return the evidence for a node, by its name; see `PredictedClasses.explain`."""
+        return self.found.explain(node)
+
+    def _columns(self) -> dict[str, Any]:
+        return {"element_id": column_of(self._element_ids()), **self.found._columns()}
+
+    def _element_ids(self) -> list[str]:
+        return [self.published.graph.node_ids[row] for row in self.found.rows.tolist()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all predictions, the figures and the weights of the views as JSON data."""
+        data = self.found.to_dict()
+        labels = labels_of(self.published.graph)
+        each = zip(self._element_ids(), self.found.rows.tolist(), data["predicted"], strict=True)
+        predicted = [{"element_id": own, "labels": labels[row], **rest} for own, row, rest in each]
+        run = self.published.run
+        origin = {"model": run.model, "run": run.run_id, "property": self.property}
+        return {**origin, **data, "predicted": predicted, "notes": list(self.notes)}
+
+
+def classify(
+    store: Neo4jStore,
+    property: str,
+    *,
+    label: str | None = None,
+    model: str = "heat",
+    on_progress: Progress | bool = False,
+) -> Classification:
+    """Predict a property of the nodes that lack it, such as a category; nothing is written.
+
+    It learns from the nodes that have the property: from the published coordinates, attributes, those of
+    neighbours, relationships, and the property of neighbours. What it learns is tried on nodes that were held
+    out; the figures are printed.
+
+    Parameters
+    ----------
+    property : str
+        Property to predict; its values are texts, integers or booleans.
+    label : str, default: labels as those of nodes that have the property
+        Predict nodes of this label only.
+    model : str
+        Name of the published model.
+    on_progress : callable or bool
+        Called with the stages of reading, and "classify".
+
+    Returns
+    -------
+    Classification
+
+    Raises
+    ------
+    ProjectionError
+        If the model is not published, no node or fewer than 20 nodes of it have the property, its values
+        cannot be learned, or no node has the label.
+    """
+    progress = as_progress(on_progress)
+    published = read_published(store, model, on_progress=progress)
+    graph, seed = published.graph, model_of(published.run).random_state
+    values = store.read_property(graph, property)
+    is_attribute = any(entry["property"] == property for entry in graph.provenance.attribute_recipe)
+    try:
+        found = predict_classes(
+            graph,
+            None if is_attribute else published.embedding,
+            values,
+            label=label,
+            seed=seed % 2**32 if isinstance(seed, int) else 0,
+            without=property,
+            on_progress=progress,
+        )
+    except ClassificationError as error:
+        raise ProjectionError(f"{property} cannot be predicted: {error}") from error
+    names = node_names(store, published)
+    notes = (*published.notes, *found.notes)
+    if is_attribute:
+        notes = (*notes, _IN_COORDINATES.format(property))
+    return Classification(published, property, names, found.likeliest_first(names), notes)

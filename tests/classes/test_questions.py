@@ -1,0 +1,86 @@
+"""Classes that a published model is asked for: what is read, noted and printed, without a server."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heat_neo4j import Graph
+from heat_neo4j.classes.prediction import predict_classes
+from heat_neo4j.classes.views import PLACE
+from heat_neo4j.cli.commands import classify as command
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import Provenance
+from heat_neo4j.pipeline import class_questions
+from heat_neo4j.pipeline.class_questions import Classification, classify
+from tests.classes.test_classes import N, communities, hidden, points
+
+
+def ask(monkeypatch: Any, values: list[Any], *, attribute: str = "words") -> Classification:
+    """Return what a model is found to predict, whose only attribute has that name."""
+    graph, _ = communities()
+    recipe = [{"property": attribute, "kind": "category", "columns": [str(each) for each in range(9)]}]
+    graph = Graph(
+        graph.adjacency,
+        graph.attributes,
+        node_ids=[f"4:x:{row}" for row in range(N)],
+        provenance=Provenance(attribute_recipe=recipe),
+    )
+    run = SimpleNamespace(model="heat", run_id="r", seed=3, parameters={})
+    published = SimpleNamespace(run=run, graph=graph, embedding=points(graph), notes=("2 nodes are newer",))
+    monkeypatch.setattr(class_questions, "read_published", lambda *_, **__: published)
+    monkeypatch.setattr(class_questions, "node_names", lambda *_: [f"paper {row}" for row in range(N)])
+    store: Any = SimpleNamespace(read_property=lambda graph, name: values)
+    return classify(store, "kind")
+
+
+def test_the_likeliest_come_first_with_element_ids_and_names(monkeypatch: Any) -> None:
+    values = hidden(communities()[1])
+    found = ask(monkeypatch, values)
+    data = found.to_dict()
+    assert (data["model"], data["run"], data["property"]) == ("heat", "r", "kind")
+    rows = [int(each["element_id"].removeprefix("4:x:")) for each in data["predicted"]]
+    assert sorted(rows) == [row for row, value in enumerate(values) if value is None]
+    assert [each["node"] for each in data["predicted"]] == [f"paper {row}" for row in rows]
+    chances = [each["probability"] for each in data["predicted"]]
+    assert chances == sorted(chances, reverse=True)
+    assert sum(each["log_odds"] for each in found.explain(f"paper {rows[3]}")) > 0.0
+    assert PLACE in data["weights"]
+    assert data["notes"] == ["2 nodes are newer"]
+    assert next(iter(found.to_frame("pandas"))) == "element_id"
+
+
+def test_coordinates_that_reflect_the_property_are_not_used(monkeypatch: Any) -> None:
+    found = ask(monkeypatch, hidden(communities()[1]), attribute="kind")
+    assert PLACE not in found.to_dict()["weights"]
+    assert found.notes[-1].startswith("kind is an attribute of the model")
+
+
+def test_what_cannot_be_learned_is_an_error_of_the_projection(monkeypatch: Any) -> None:
+    with pytest.raises(
+        ProjectionError, match="kind cannot be predicted: all nodes with a class have the same"
+    ):
+        ask(monkeypatch, ["red"] * N)
+
+
+def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -> None:
+    names = {"red": "\x1b[2Jred\n", "green": "green", "blue": "blue"}
+    found = ask(monkeypatch, [names.get(value) for value in hidden(communities()[1])])
+    command._print(found)
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert f"Predicted     {len(found)} nodes without kind; nothing is written\n" in printed
+    assert printed.endswith(f"{len(found) - 10} more: --json prints all\n")
+
+
+def test_order_keeps_what_belongs_together() -> None:
+    graph, truth = communities()
+    found = predict_classes(graph, None, hidden(truth))
+    ordered = found.likeliest_first(graph.names)
+    place = int(np.flatnonzero(found.rows == ordered.rows[5])[0])
+    assert found.chosen[place] == ordered.chosen[5]
+    np.testing.assert_array_equal(found.evidence[place], ordered.evidence[5])
+    assert ordered.node[5] == found.node[place]

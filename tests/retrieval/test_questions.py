@@ -1,7 +1,5 @@
 """Questions in words: both retrievers and the tool find what slow Python fuses from the same lists."""
 
-import math
-
 import pytest
 
 from heat_neo4j.database.index import search
@@ -55,19 +53,22 @@ def check(found, score):
     assert [node.score for node in found.nodes] == pytest.approx(scores)
 
 
-def hits_of(cypher, toy, index, question):
+def hits_of(cypher, call, **values):
     rows = cypher(
-        "CALL db.index.fulltext.queryNodes($index, $question) YIELD node, score "
-        "RETURN node.key AS key ORDER BY score DESC, elementId(node) LIMIT 50",
-        index=index, question=question,
+        f"CALL db.index.{call} YIELD node, score "
+        "RETURN node.key AS key ORDER BY score DESC, elementId(node) LIMIT 50", **values,
     )  # fmt: skip
     return [row["key"] for row in rows]
+
+
+def hits_by_words(cypher, index, question):
+    return hits_of(cypher, "fulltext.queryNodes($index, $question)", index=index, question=question)
 
 
 @live
 def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
     words, vectors = indexes
-    hits = hits_of(cypher, toy, words, "What is about p50 p51 or p20 and p7")
+    hits = hits_by_words(cypher, words, "What is about p50 p51 or p20 and p7")
     assert {f"p{i}" for i in ASKED} == set(hits[:4])
     found = store.search(QUESTION, 20, model=toy.model, fulltext_index=words, max_links=2)
     check(found, fused(toy, hits))
@@ -83,12 +84,13 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
         assert names[node.near] == min(apart, key=apart.__getitem__)
         assert node.distance == pytest.approx(min(apart.values()), abs=1e-6)
         assert node.radius == pytest.approx(toy.radius(row), abs=1e-6)
-    own = {"vector_index": vectors, "vector": vector(40.1)}
-    apart = [math.dist(vector(i), vector(40.1)) for i in range(len(toy.keys))]
-    numbers = [toy.keys[i] for i in sorted(range(len(toy.keys)), key=apart.__getitem__)][:50]
+    asked = vector(40.1)
+    own = {"vector_index": vectors, "vector": asked}
+    numbers = hits_of(cypher, "vector.queryNodes($index, 500, $vector)", index=vectors, vector=asked)
+    assert {"p39", "p40", "p41"} <= set(numbers[:9])
     check(store.search("", 20, model=toy.model, **own), fused(toy, numbers))
     both = store.search("p50", 20, model=toy.model, fulltext_index=words, **own)
-    check(both, fused(toy, hits_of(cypher, toy, words, "p50"), numbers))
+    check(both, fused(toy, hits_by_words(cypher, words, "p50"), numbers))
 
 
 @live

@@ -22,6 +22,7 @@ COMMANDS = {
     "recommend": "List the likeliest links that one node lacks.",
     "explain": "Explain why one node would be linked to another.",
     "classify": "Predict a property that some nodes lack.",
+    "clusters": "Group nodes on several levels, and name the groups.",
     "mcp": "Answer language models that speak MCP, over stdio or HTTP.",
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Create, inspect or drop the vector index of a published model.",

@@ -64,7 +64,7 @@ class Parameter:
             return click.Choice(re.findall(r'"(\w+)"', named[1]))
         if annotation.startswith("Mapping"):
             return Pair(Number(min=0, min_open=True) if annotation.endswith("float]") else click.STRING)
-        if annotation.startswith(("int", "RandomState")):
+        if annotation.startswith(("int", "Sequence[int]", "RandomState")):
             any_number: dict[str, Any] = {"largest": None} if annotation.startswith("R") else {}  # a seed
             return Count(**self._bounds(), **any_number)
         if annotation.startswith(("float", "Sequence[float]")):

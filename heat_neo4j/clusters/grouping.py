@@ -1,4 +1,4 @@
-"""Groups by level: k-means of directions, then k-means of the centres of its groups.
+"""Groups by level: k-means of directions, then of those within each group.
 
 Groups are numbered from 1 on each level. All runs on one thread, because sums of several differ in their last
 bits.
@@ -7,7 +7,6 @@ bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,8 @@ Groups = NDArray[np.int64]
 UNKNOWN = 0
 _COARSEST = 10
 _BETWEEN = 10_000  # with more nodes there is a level between the coarsest and the finest
-_STARTS = 10  # of k-means on centres; nodes are many and get one
+_STARTS = 10  # of k-means, of which the best counts
+_SEEDS = 2**32  # those of NumPy
 _LOYALTY = 1.25  # how many times as far its own centre may be as the nearest before a node leaves its group
 
 
@@ -45,19 +45,24 @@ def usual_levels(n_nodes: int) -> tuple[int, ...]:
 def find_groups(points: Array, levels: Sequence[int], seed: int) -> Groups:
     """Return groups of unit vectors, shape (N, d); each lies within one on the level above, the largest is 1.
 
-    `levels` are numbers of groups, ascending; there are fewer groups where points coincide.
+    `levels` are numbers of groups, ascending. A group is divided by its size into one or more of the next
+    level. There are fewer groups where points coincide.
     """
-    of_node: NDArray[np.int64] = np.arange(len(points))
-    weight: NDArray[Any] = np.ones(len(points))
-    columns: list[NDArray[np.int64]] = []
-    for wanted in reversed(levels):
-        n_groups = min(wanted, len(np.unique(points, axis=0)))
-        starts = _STARTS if columns else 1
-        found = KMeans(n_groups, n_init=starts, tol=0.0, random_state=seed).fit(points, sample_weight=weight)
-        own = found.labels_.astype(np.int64)
-        points, weight = found.cluster_centers_, np.bincount(own, weights=weight, minlength=n_groups)
-        of_node = own[of_node]
-        columns.insert(0, _by_size(of_node))
+    n = len(points)
+    above, columns = np.zeros(n, dtype=np.int64), []
+    for wanted in levels:
+        found, n_found = np.empty(n, dtype=np.int64), 0
+        sizes = np.bincount(above)
+        more = np.diff(np.round(np.cumsum(sizes) * ((wanted - len(sizes)) / n)), prepend=0.0)
+        for group, share in enumerate((1 + more).tolist()):
+            members = np.flatnonzero(above == group)
+            own = points[members]
+            n_groups = min(int(share), len(np.unique(own, axis=0)))
+            means = KMeans(n_groups, n_init=_STARTS, random_state=seed % _SEEDS).fit(own)
+            found[members] = n_found + means.labels_
+            n_found += n_groups
+        above = _by_size(found)
+        columns.append(above + 1)
     return np.column_stack(columns)
 
 
@@ -65,24 +70,31 @@ def find_groups(points: Array, levels: Sequence[int], seed: int) -> Groups:
 def updated_groups(points: Array, before: Groups) -> Groups:
     """Return the groups that nodes are in now, by the numbers that they have in `before`.
 
-    Centres are those of the known members of the finest groups. A new node joins the nearest centre. Others
-    leave their group only if its centre is much farther than the nearest. Groups keep their parents.
+    On each level the centres are those of the known members. A new node joins the nearest centre within its
+    group on the level above. Others leave their group only if its centre is much farther than the nearest.
     """
-    finest = before[:, -1]
-    numbers, row = np.unique(finest, return_index=True)
-    numbers, row = numbers[numbers != UNKNOWN], row[numbers != UNKNOWN]
-    centres = np.array([points[finest == number].mean(axis=0) for number in numbers.tolist()])
-    nearest, distance = pairwise_distances_argmin_min(points, centres)
-    known = np.flatnonzero(finest != UNKNOWN)
-    own = np.searchsorted(numbers, finest[known])
-    stays = np.linalg.norm(points[known] - centres[own], axis=1) <= _LOYALTY * distance[known]
-    nearest[known[stays]] = own[stays]
-    return np.asarray(before[row[nearest]])
+    known = before[:, 0] != UNKNOWN
+    above, above_before = np.zeros(len(points), dtype=np.int64), np.where(known, 0, UNKNOWN - 1)
+    columns = []
+    for column in before.T:
+        found = np.empty(len(points), dtype=np.int64)
+        for group in np.unique(above).tolist():
+            numbers = np.unique(column[above_before == group])
+            centres = np.array([points[column == number].mean(axis=0) for number in numbers.tolist()])
+            members = np.flatnonzero(above == group)
+            nearest, distance = pairwise_distances_argmin_min(points[members], centres)
+            own = np.searchsorted(numbers, column[members]).clip(max=len(numbers) - 1)
+            to_own = np.linalg.norm(points[members] - centres[own], axis=1)
+            stays = (numbers[own] == column[members]) & (to_own <= _LOYALTY * distance)
+            found[members] = numbers[np.where(stays, own, nearest)]
+        columns.append(found)
+        above, above_before = found, column
+    return np.column_stack(columns)
 
 
 def _by_size(column: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the groups numbered by their size, the largest 1."""
+    """Return the groups numbered by their size, the largest 0."""
     order = np.argsort(-np.bincount(column), kind="stable")
     number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.arange(1, len(order) + 1)
+    number[order] = np.arange(len(order))
     return number[column]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import Result, column_of, make_frame
+from heat_neo4j._utils.output_file import write_output
 from heat_neo4j.clusters.grouping import UNKNOWN, Groups, find_groups, updated_groups, usual_levels
 from heat_neo4j.clusters.naming import centre_of, telling_values
 from heat_neo4j.clusters.smoothing import smoothed_directions
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import radius
 from heat_neo4j.graph import Graph
 
@@ -42,6 +46,8 @@ class Clusters(Result):
         Names of the nodes, by row.
     clusters : tuple of Cluster
         The groups, by level, the largest of each level first.
+    notes : tuple of str
+        Differences between the graph and the published version, one line each.
 
     Examples
     --------
@@ -57,6 +63,7 @@ class Clusters(Result):
     groups: Groups
     names: Sequence[Any]
     clusters: tuple[Cluster, ...]
+    notes: tuple[str, ...] = ()
 
     def summary(self, backend: str | None = None) -> Any:
         """Return a data frame of the clusters, one row each.
@@ -83,12 +90,46 @@ class Clusters(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the clusters, and the groups of each node, as JSON data."""
         return {
-            "clusters": [each._asdict() | {"name": display_text(each.name)} for each in self.clusters],
+            "clusters": [each._asdict() | {"name": _plain(each.name)} for each in self.clusters],
             "nodes": [
-                {"node": display_text(name), "clusters": own}
+                {"node": _plain(name), "clusters": own}
                 for name, own in zip(self.names, self.groups.tolist(), strict=True)
             ],
+            "notes": list(self.notes),
         }
+
+    def save(self, path: str | Path) -> None:
+        """Write the clusters of all nodes to a file, as JSON, from which `read` returns them.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be written.
+        """
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        write_output(Path(path), text.encode(errors="replace"), "clusters")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Return the clusters that `save` wrote to a file, or ``heat clusters --output``.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, or is another one.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            nodes, clusters = data["nodes"], data["clusters"]
+            groups = np.array([each["clusters"] for each in nodes], dtype=np.int64)
+            if groups.ndim != 2 or not groups.size or groups.min() <= UNKNOWN:
+                raise ValueError("no number of a cluster for each node and level")
+            found = tuple(Cluster(**{**each, "words": tuple(each["words"])}) for each in clusters)
+            return cls(groups, [each["node"] for each in nodes], found)
+        except OSError as error:
+            raise ConfigError(f"clusters {path}: cannot be read: {error.strerror or error}") from error
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"clusters {path}: is not what `heat clusters --output` wrote") from error
 
     def __repr__(self) -> str:
         counts = " and ".join(str(len(np.unique(column))) for column in self.groups.T)
@@ -100,8 +141,8 @@ class Clusters(Result):
 
     def _of(self, names: Sequence[Any]) -> Groups:
         """Return the groups of nodes by their names; unknown ones have none."""
-        row_of = {name: row for row, name in enumerate(self.names)}
-        rows = np.array([row_of.get(name, -1) for name in names], dtype=np.int64)
+        row_of = {_plain(name): row for row, name in enumerate(self.names)}
+        rows = np.array([row_of.get(_plain(name), -1) for name in names], dtype=np.int64)
         found = self.groups[rows]
         found[rows < 0] = UNKNOWN
         return found
@@ -144,6 +185,12 @@ def _summaries(groups: Groups, graph: Graph, radii: NDArray[np.float64]) -> Iter
         parent = int(groups[members[0], level - 2]) if level > 1 else None
         name = graph.names[centre_of(graph, radii, members)]
         yield Cluster(level, number, parent, len(members), name, telling)
+
+
+def _plain(name: Any) -> str | int | float:
+    """Return a name as JSON holds it."""
+    name = name.item() if isinstance(name, np.generic) else name
+    return name if isinstance(name, str | int | float) else display_text(name)
 
 
 def _checked_levels(levels: Sequence[int], n_nodes: int) -> tuple[int, ...]:

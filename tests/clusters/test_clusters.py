@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -11,10 +12,13 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_mutual_info_score
 
-from heat_neo4j import HEAT, Graph
+from heat_neo4j import HEAT, Clusters, Graph
+from heat_neo4j.cli.commands.clusters import show
 from heat_neo4j.clusters.grouping import find_groups, updated_groups, usual_levels
 from heat_neo4j.clusters.naming import centre_of, telling_values
+from heat_neo4j.clusters.result import Cluster
 from heat_neo4j.clusters.smoothing import smoothed_directions
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import centroids, distance, lift
 
 BLOCKS, SIZE = 6, 25
@@ -54,6 +58,7 @@ def test_groups_are_numbered_by_size_on_each_level(model: HEAT) -> None:
     for level, column in enumerate(found.groups.T, start=1):
         sizes = np.bincount(column)[1:]
         assert (np.diff(sizes) <= 0).all()
+        assert len(sizes) == (3, 5, 20)[level - 1]
         own = [each for each in found.clusters if each.level == level]
         assert [each.size for each in own] == sizes.tolist()
         assert [each.cluster for each in own] == list(range(1, len(sizes) + 1))
@@ -185,6 +190,31 @@ def test_results_are_frames_and_json(model: HEAT) -> None:
     document = json.loads(json.dumps(found.to_dict()))
     assert document["nodes"][3]["clusters"] == found.groups[3].tolist()
     assert document["clusters"][0]["parent"] is None
+
+
+def test_saved_clusters_are_read_again(model: HEAT, tmp_path: Path) -> None:
+    found, file = model.clusters(), tmp_path / "clusters.json"
+    found.save(file)
+    again = Clusters.read(file)
+    np.testing.assert_array_equal(again.groups, found.groups)
+    assert (again.names, again.clusters) == (list(found.names), found.clusters)
+    assert model.clusters(previous=again).clusters == found.clusters
+    for text in ("", "[]", '{"nodes": [], "clusters": []}', '{"nodes": [{"node": 1}], "clusters": []}'):
+        file.write_text(text)
+        with pytest.raises(ConfigError, match="is not what"):
+            Clusters.read(file)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Clusters.read(tmp_path / "absent.json")
+
+
+def test_names_of_the_database_are_printed_as_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "a\x1b[2J\nb"
+    each = Cluster(1, 1, None, 2, hostile, (hostile,))
+    show(Clusters(np.ones((2, 1), dtype=np.int64), ["u", "v"], (each,)))
+    head, titles, row = capsys.readouterr().out.splitlines()
+    assert head == "Level 1: 1 cluster of 2 nodes"
+    assert titles.split() == ["CLUSTER", "NODES", "NAME", "TELLING", "VALUES"]
+    assert "\x1b" not in row
 
 
 def test_levels_and_previous_clusters_are_checked(model: HEAT) -> None:

@@ -192,6 +192,18 @@ def classify(page, reader, live):
     live.cypher("MATCH (n:Paper) REMOVE n.topic, n.predictedTopic, n.predictedTopicProbability")
 
 
+def find_groups(page, reader, live):
+    found, kept, chosen = reader.run_commands(page).values()
+    assert json.loads((reader.folder / "clusters.json").read_text())["nodes"][0]["clusters"]
+    assert kept == found
+    assert found.splitlines()[0] == "Level 1: 2 clusters of 60 nodes"
+    finest = chosen.split("\n\n")[1].splitlines()
+    assert finest[0] == "Level 2: 12 clusters of 60 nodes"
+    assert finest[1].split() == ["CLUSTER", "IN", "NODES", "NAME", "TELLING", "VALUES"]
+    (printed,) = reader.run_python(page)
+    assert printed.splitlines()[0].split() == ["level", "cluster", "parent", "size", "name", "words"]
+
+
 def ask_for_language_models(page, reader, live):
     """An MCP client finds what the example names, too."""
     (index,) = reader.take(page, "cypher")
@@ -489,6 +501,7 @@ READING = {
     "docs/how-to/hierarchy.md": find_the_hierarchy,
     "docs/how-to/recommend.md": recommend,
     "docs/how-to/classify.md": classify,
+    "docs/how-to/clusters.md": find_groups,
     "docs/how-to/language-models.md": ask_for_language_models,
 }
 CHANGING = {

@@ -175,7 +175,7 @@ def test_what_is_given_is_divided_and_the_rest_has_defaults():
         ("nearest", {}, "query 'nearest' needs label, property, value: `heat cypher show nearest` explains"),
         ("nearest", {"label": "A", "property": "b"}, "query 'nearest' needs value: "),
         ("between", {"label": "A", "property": "b", "value": 1}, "query 'between' needs other: "),
-        ("clusters", {"property": "b"}, "query 'clusters' needs group: "),
+        ("groups", {"property": "b"}, "query 'groups' needs group: "),
         ("most_general", {"label": "A"}, "query 'most_general' has no parameter 'label'"),
         ("nearest", {"index": "a"}, "query 'nearest' has no parameter 'index'"),
         ("search/nearest", {"index": "a"}, "query 'search/nearest' has no parameter 'index'"),

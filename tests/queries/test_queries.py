@@ -28,7 +28,7 @@ pytestmark = pytest.mark.live
 
 FAR = 6  # nodes of the toy whose nodes lie far out
 # Queries that say something of one embedded node without a relationship.
-OF_ONE = ("clusters", "compare_runs", "coverage", "history", "most_specific", "published")
+OF_ONE = ("compare_runs", "coverage", "groups", "history", "most_specific", "published")
 LANGUAGES = {"5.26": ("",), "2026": ("", "CYPHER 5 ", "CYPHER 25 "), "outside": ("",)}
 
 

@@ -109,7 +109,7 @@ def centre_of(toy, members):
 
 
 @pytest.mark.parametrize("group", ["group", "year", "words", "name", "not there"])
-def test_clusters(store, toy, group):
+def test_groups(store, toy, group):
     values = {"group": toy.group, "year": toy.year, "words": toy.words, "name": {n: n for n in toy.names}}
     values = values.get(group, {})
     found = []
@@ -120,7 +120,7 @@ def test_clusters(store, toy, group):
         radius = math.asinh(math.sqrt(sum(centre[:-1] ** 2)))
         found.append((-len(members), value, radius, float(d.mean()), nearest))
     expected = [(value, -minus, *rest) for minus, value, *rest in sorted(found)]
-    rows = ask(store, "clusters", toy.values(group=group, k=100))
+    rows = ask(store, "groups", toy.values(group=group, k=100))
     assert len(rows) == len(expected)
     for row, wanted in zip(rows, expected, strict=True):
         # A member alone is its own centre; what is left of the distance is rounding.
@@ -128,7 +128,7 @@ def test_clusters(store, toy, group):
         assert (row["radius"], row["meanDistance"]) == pytest.approx(wanted[2:4], abs=2e-7)
         if row["nodes"] > 1:
             assert (row["radius"], row["meanDistance"]) == pytest.approx(wanted[2:4], rel=1e-9)
-    assert ask(store, "clusters", toy.values(group=group, k=1)) == rows[:1]
+    assert ask(store, "groups", toy.values(group=group, k=1)) == rows[:1]
 
 
 def holds(values, value):

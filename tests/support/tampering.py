@@ -53,6 +53,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("explain", "1", "9", "--model", MODEL),
     ("recommend", "1", "--model", MODEL),
     ("classify", "kind", "--model", MODEL),
+    ("clusters", "--model", MODEL),
     ("neighbours", "1", "--model", MODEL),
     ("cypher", "run", "most_general", "-p", f"model={MODEL}", "--property", "title"),
     ("cypher", "run", "published"),

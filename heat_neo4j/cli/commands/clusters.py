@@ -1,0 +1,66 @@
+"""``heat clusters``: groups of nodes on several levels."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j.cli.options import FILE_OUT, filter_options, model_options, option, verb_options
+from heat_neo4j.cli.output import facts, print_line, table
+from heat_neo4j.cli.verbs import verb_command
+
+if TYPE_CHECKING:
+    from heat_neo4j.clusters.result import Clusters
+
+EXAMPLE = """
+heat clusters
+heat clusters --level 8 --level 40
+heat clusters --output clusters.json
+heat clusters --previous clusters.json --output clusters.json
+"""
+_SHOWN = 10
+_LONGEST = 40
+
+
+def _saved(found: Clusters, options: dict[str, Any]) -> dict[str, Any]:
+    if options["output"] is not None:
+        found.save(options["output"])
+    return found.to_dict()
+
+
+@verb_command(
+    "clusters",
+    EXAMPLE,
+    verb_options("clusters", "levels", "previous", heading="Which clusters", flags={"levels": "--level"}),
+    option("--output", type=FILE_OUT, help="File for the clusters of each node, as JSON."),
+    filter_options,
+    model_options,
+    document=_saved,
+)
+def clusters(found: Clusters, options: dict[str, Any]) -> None:
+    """Print the largest clusters of each level."""
+    show(found)
+
+
+def show(found: Clusters) -> None:
+    """Print the largest clusters of each level."""
+    for level, group in groupby(found.clusters, key=lambda each: each.level):
+        own = list(group)
+        if level > 1:
+            print_line()
+        print_line(f"Level {level}: {plural(len(own), 'cluster')} of {plural(len(found.groups), 'node')}")
+        rows = [
+            (
+                str(each.cluster),
+                *([] if each.parent is None else [str(each.parent)]),
+                f"{each.size:,}",
+                display_text(each.name, _LONGEST),
+                display_text(", ".join(each.words), 2 * _LONGEST),
+            )
+            for each in own[:_SHOWN]
+        ]
+        table(("CLUSTER", *(["IN"] if level > 1 else []), "NODES", "NAME", "TELLING VALUES"), rows)
+        if len(own) > _SHOWN:
+            print_line(f"{len(own) - _SHOWN:,} more: --output writes all, and the clusters of each node")
+    facts(("Note", note) for note in found.notes)

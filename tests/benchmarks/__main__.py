@@ -68,6 +68,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "score_models": ("What the link score could be instead, and each group of its features", ((),)),
     "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),
+    "new_nodes": ("Links of new nodes, placed or trained with the others", ((),)),
     "proportion": ("What 1 to 1,000 changed edges move", ((),)),
     "chain": ("Fifty refreshes in a row, of three graphs", ((),)),
     "gate": ("Equal versions that the quality gate rejects", ((),)),

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.graph import Graph
@@ -28,7 +29,7 @@ from tests.benchmarks.shelf.dataset import (
     truth_by_pattern,
 )
 
-__all__ = ["debian"]
+__all__ = ["debian", "debian_grown"]
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "DEPENDS": ("Depends", "Pre-Depends"),
@@ -48,40 +49,76 @@ ATTRIBUTES = [
 ]
 READER = "/usr/lib/apt/apt-helper"
 Package = Mapping[str, str]
+Mask = NDArray[np.bool_]
 
 
 def debian(*, most_packages: int | None = None) -> DataSet:
     """Return all packages, or those with most relationships in bookworm (of equal ones the first by name)."""
     old, new = _packages("bookworm"), _packages("trixie")
-    names = sorted(old)
-    links = _links(old, {name: row for row, name in enumerate(names)})
-    if most_packages is not None:
-        ends = np.concatenate([pairs.ravel() for pairs in links.values()])
-        degrees = np.bincount(ends, minlength=len(names))
-        names = sorted(names[row] for row in np.argsort(-degrees, kind="stable")[:most_packages])
-    maintainers = sorted({old[name]["Maintainer"] for name in names})
-    keys = names + maintainers
+    graph, row_of = _graph(old, _of_most_relationships(old, most_packages))
+    added = {kind: _apart(graph, pairs) for kind, pairs in _links(new, row_of).items()}
+    return DataSet(graph, truth_by_pattern(graph, added))
+
+
+def debian_grown(*, most_packages: int | None = None, most_new: int | None = None) -> tuple[Graph, Mask]:
+    """Return bookworm with packages that are new in trixie, and which nodes those are.
+
+    Parameters
+    ----------
+    most_packages : int, optional
+        Only this many of bookworm's packages, as for `debian`.
+    most_new : int, optional
+        Only this many new packages, drawn at random from those that depend on one of the old ones.
+    """
+    old, new = _packages("bookworm"), _packages("trixie")
+    names = _of_most_relationships(old, most_packages)
+    there = set(names)
+    joined = [
+        name
+        for name in sorted(new.keys() - old.keys())
+        if any(other in there for field in TYPES["DEPENDS"] for other in _named(new[name].get(field, "")))
+    ]
+    if most_new is not None:
+        drawn = np.random.default_rng(0).permutation(len(joined))[:most_new]
+        joined = [joined[place] for place in sorted(drawn)]
+    packages = {**{name: old[name] for name in names}, **{name: new[name] for name in joined}}
+    graph, row_of = _graph(packages, sorted(packages))
+    is_new = np.zeros(graph.n_nodes, dtype=np.bool_)
+    is_new[[row_of[name] for name in joined]] = True
+    # A maintainer of new packages alone is as new as they are.
+    is_new |= graph.labels["Maintainer"] & (graph.adjacency @ ~is_new == 0)
+    return graph, is_new
+
+
+def _of_most_relationships(packages: Mapping[str, Package], most: int | None) -> list[str]:
+    """Return the names of all packages, or of those with most relationships, in order."""
+    names = sorted(packages)
+    if most is None:
+        return names
+    links = _links(packages, {name: row for row, name in enumerate(names)})
+    ends = np.concatenate([pairs.ravel() for pairs in links.values()])
+    degrees = np.bincount(ends, minlength=len(names))
+    return sorted(names[row] for row in np.argsort(-degrees, kind="stable")[:most])
+
+
+def _graph(packages: Mapping[str, Package], names: Sequence[str]) -> tuple[Graph, dict[str, int]]:
+    """Return the graph of some packages and their maintainers, and the row of each by its name."""
+    maintainers = sorted({packages[name]["Maintainer"] for name in names})
+    keys = [*names, *maintainers]
     row_of = {key: row for row, key in enumerate(keys)}
     n, is_package = len(keys), np.arange(len(keys)) < len(names)
     labels = {"Package": is_package, "Maintainer": ~is_package}
     nothing: list[Any] = [None] * len(maintainers)
-    packages = [old[name] for name in names]
+    chosen = [packages[name] for name in names]
     values: dict[str, list[Any]] = {
-        "section": [each.get("Section") for each in packages] + nothing,
-        "priority": [each.get("Priority") for each in packages] + nothing,
-        "size": [_size(each) for each in packages] + nothing,
-        "tags": [_tags(each) for each in packages] + nothing,
-        "description": [each.get("Description") for each in packages] + nothing,
+        "section": [each.get("Section") for each in chosen] + nothing,
+        "priority": [each.get("Priority") for each in chosen] + nothing,
+        "size": [_size(each) for each in chosen] + nothing,
+        "tags": [_tags(each) for each in chosen] + nothing,
+        "description": [each.get("Description") for each in chosen] + nothing,
     }
-    graph = linked(
-        n,
-        _links(old, row_of),
-        labels=labels,
-        keys=keys,
-        attributes=attributed(ATTRIBUTES, values, n, labels),
-    )
-    added = {kind: _apart(graph, pairs) for kind, pairs in _links(new, row_of).items()}
-    return DataSet(graph, truth_by_pattern(graph, added))
+    attributes = attributed(ATTRIBUTES, values, n, labels)
+    return linked(n, _links(packages, row_of), labels=labels, keys=keys, attributes=attributes), row_of
 
 
 def _apart(graph: Graph, pairs: Pairs) -> Pairs:

@@ -24,9 +24,10 @@ with it.
 - ``codes``: ICD-10-CM. The graph is the tree, indexed are the descriptions. A question is another term for a
   code. Relevant are the code and those that its notes name, such as what it must not be confused with.
 
-"first hit and nodes near it" is what users could do by themselves. The constants of the fusion were chosen
-on Debian's two sets, seed 0; ``animals`` and ``codes`` had no say. The exit code is 1 if the bar is missed:
-on ``animals``, full text with the space at least .05 above full text, vectors and the space, each alone.
+"first hit and nodes near it" is what users could do by themselves. The constants of the fusion were chosen on
+Debian's two sets, seed 0, with the figures of the others in view. The exit code is 1 if the bar is missed
+where the truth has to do with relationships, on ``packages`` and ``animals``: full text with the space at
+least .05 above full text, vectors and the space, each alone.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def codes(seed: int) -> QuestionSet:
 SETS: Mapping[str, Callable[[int], QuestionSet]] = {
     "packages": packages, "animals": animals, "mentions": mentions, "codes": codes,
 }  # fmt: skip
-BARRED = ("animals",)
+BARRED = ("packages", "animals")
 
 
 def _split(pairs: Pairs, generator: np.random.Generator) -> tuple[Pairs, Pairs]:

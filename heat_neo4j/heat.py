@@ -170,9 +170,10 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     of descendants asks for; they are then trained in memory, in batches. In 2 * `walks_per_node` rounds (20 *
     where other relationships count), each node is drawn to all that it is under, or 64 of them, and to what
     walks of `window_size` steps meet before they take a relationship of the hierarchy. The step is a tenth of
-    `learning_rate`. Nodes in a cycle are equally general. The end of the relationships that leads to fewer
-    tops is the more general one. The hierarchy may have at most 268 million pairs of a node and one that it
-    is under: 1 GiB.
+    `learning_rate`. Nodes outside the hierarchy start among their neighbours, or among nodes with similar
+    attributes, and else as far out as its leaves. Nodes in a cycle are equally general. The end of the
+    relationships that leads to fewer tops is the more general one. The hierarchy may have at most 268 million
+    pairs of a node and one that it is under: 1 GiB.
 
     References
     ----------

@@ -46,7 +46,7 @@ BY_BLAS = {
 NO_SUMS_OF_PRODUCTS = {  # where one of two matrices is diagonal, or both are of integers
     "heat_neo4j.embedding.postprocessing.with_neighbours",
     "heat_neo4j.embedding.walks.step_weights",
-    "heat_neo4j.embedding.warm_start._by_neighbours",
+    "heat_neo4j.embedding.placement._by_neighbours",
     "heat_neo4j.graph.without",
 }
 NO_RESULT = {"heat_neo4j.geometry.search._projection"}  # decides where the search looks, not what it finds

@@ -26,6 +26,7 @@ from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of, inside_descendants, start_by_caps
 from heat_neo4j.embedding.hierarchy_training import HIERARCHY_RATE, train_hierarchy
 from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
+from heat_neo4j.embedding.placement import place_among
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.training import make_tasks, parts_of, start_points, train, train_tasks
@@ -254,6 +255,7 @@ class _Training:
         start = self._first_points(keys)
         if self.start is None:
             start = start_by_caps(hierarchy, start, keys.start)
+            start = place_among(start, hierarchy.belongs, self.graph, walks)
         trained = train_hierarchy(
             start,
             hierarchy,

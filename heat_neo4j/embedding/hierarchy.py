@@ -142,10 +142,11 @@ def _closure(
 
 
 def start_by_caps(hierarchy: Hierarchy, points: Array, generator: np.random.Generator) -> Array:
-    """Return `points`, shape (N, d + 1), with those that belong to the hierarchy placed by it."""
+    """Return `points`, shape (N, d + 1), with the hierarchy in caps and other nodes as far out as leaves."""
     n, d = points.shape[0], points.shape[1] - 1
-    placed = points.copy()
     inside = hierarchy.belongs
+    n_inside = np.count_nonzero(inside)
+    placed = at_radius(points, np.full(n, _LAW * log(float(n_inside))))
     # Not `normal` or `uniform`, whose bits depend on the build of NumPy.
     directions = generator.random((n, d)) - 0.5
     directions /= np.sqrt((directions * directions).sum(axis=1))[:, None]
@@ -155,7 +156,7 @@ def start_by_caps(hierarchy: Hierarchy, points: Array, generator: np.random.Gene
         rows = sparse.coo_array(hierarchy.ancestors[np.flatnonzero(bare)])
         ends = np.flatnonzero(bare)[rows.row], rows.col
         parents = sparse.csr_array(parents + _matrix(*ends, n))
-    caps = 2.0 * power((hierarchy.descendants + 1.0) / np.count_nonzero(inside), _LAW / 2.0)
+    caps = 2.0 * power((hierarchy.descendants + 1.0) / n_inside, _LAW / 2.0)
     below = np.flatnonzero(np.diff(parents.indptr))
     order = below[np.argsort(-hierarchy.descendants[below], kind="stable")]
     place_caps(order, parents.indptr.astype(np.int64), parents.indices, caps, _SPREAD, directions)

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j._kernels.elementwise import power
@@ -18,18 +17,18 @@ from heat_neo4j.embedding.attribute_signal import teleports
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.fitting import Estimator, checked_schedule
 from heat_neo4j.embedding.pairs import negatives_of_walks
+from heat_neo4j.embedding.placement import place_among
 from heat_neo4j.embedding.postprocessing import refine, unrefined_radii
 from heat_neo4j.embedding.schedule import Trained
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
-from heat_neo4j.geometry.hyperboloid import centroids, check_points, exp_map, log_map
+from heat_neo4j.geometry.hyperboloid import check_points, exp_map, log_map
 from heat_neo4j.graph import Graph
 
 Array = NDArray[np.float64]
 E = TypeVar("E", bound=Estimator)
 
-_MEETINGS = 32  # walks of a node without neighbours to find similar nodes
 _WALKS = 0.4  # share of a full fit's walks
 _RATE = 0.2  # share of its learning rate; more would move points that are already right
 
@@ -95,43 +94,11 @@ def with_new_nodes(
 ) -> Array:
     """Return `points`, shape (N, d + 1), with starting points for new nodes.
 
-    A new node starts at the weighted Lorentz centroid of its neighbours with points. If all its neighbours
-    are new, these are placed first, and so on. A node without neighbours starts at the centroid of the
-    similar nodes that the first steps of `walks` reach. All others start close to the origin.
+    New nodes start among others as `place_among` puts them, or else close to the origin.
     """
     placed = points.copy()
-    left = np.flatnonzero(new)
-    placed[left] = start_points(len(left), points.shape[1] - 1, generator)
-    has_point = ~new
-    left = _by_neighbours(placed, has_point, left, graph.adjacency)
-    if left.size and _by_neighbours(placed, has_point, left, _met(walks, left)).size < left.size:
-        _by_neighbours(placed, has_point, np.flatnonzero(~has_point), graph.adjacency)
-    return placed
-
-
-def _by_neighbours(
-    placed: Array, has_point: NDArray[np.bool_], left: NDArray[np.int64], near: sparse.csr_array
-) -> NDArray[np.int64]:
-    """Place nodes at the centroid of placed neighbours, repeatedly; return the nodes left over."""
-    while left.size and has_point.any():
-        weights = sparse.csr_array(near[left] @ sparse.diags_array(has_point.astype(np.float64)))
-        is_near = np.asarray(weights.sum(axis=1)).ravel() > 0
-        if not is_near.any():
-            break
-        placed[left[is_near]] = centroids(weights[is_near], placed)
-        has_point[left[is_near]] = True
-        left = left[~is_near]
-    return left
-
-
-def _met(walks: Walks, nodes: NDArray[np.int64]) -> sparse.csr_array:
-    """Return how often the first step of each node's walks reaches each other node, shape (N, N)."""
-    n = walks.n_nodes
-    indices = walks_from(nodes, _MEETINGS, n)
-    drawn, lengths = draw_walks(walks, indices)
-    walked = lengths > 1
-    ends = indices[walked] % n, drawn[walked, 1].astype(np.int64)
-    return sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
+    placed[new] = start_points(int(np.count_nonzero(new)), points.shape[1] - 1, generator)
+    return place_among(placed, ~new, graph, walks)
 
 
 def fit_local(

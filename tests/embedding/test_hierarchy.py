@@ -109,14 +109,13 @@ def test_errors_name_what_is_wrong():
         hierarchy_of(graph, "UNDER", most_pairs=100)
 
 
-def test_start_puts_nodes_near_their_ancestors_and_leaves_others():
+def test_start_puts_nodes_near_their_ancestors_and_others_as_far_out_as_leaves():
     graph = graph_of(420, UNDER=tree(400))
     found = hierarchy_of(graph, "UNDER")
-    before = lift(np.full((420, 10), 1e-3))
-    start = start_by_caps(found, before, np.random.default_rng(0))
+    start = start_by_caps(found, lift(np.full((420, 10), 1e-3)), np.random.default_rng(0))
     assert rises(found, start)
     assert mean_rank(start[:400], found.ancestors[:400, :400]) < 8.0  # 200 at random
-    assert np.array_equal(start[400:], before[400:])
+    assert np.allclose(radius(start)[400:], radius(start)[:400].max())
     assert radius(start)[0] == 0.0
 
 
@@ -193,6 +192,19 @@ def test_other_relationships_count():
     split = split_edges(graph, 0.1)
     model = HEAT(hierarchy="UNDER", random_state=0).fit(split.train)
     assert link_auroc(model.embedding_, split) > 0.75
+
+
+def test_nodes_outside_the_hierarchy_lie_near_their_neighbours():
+    hierarchy = tree(400)
+    likes = [(400 + i, hierarchy[4 * i][1]) for i in range(80)] + [(480 + i, 400 + i) for i in range(10)]
+    graph = graph_of(500, UNDER=hierarchy, LIKES=likes)  # the last 10 have no relationship
+    points = HEAT(hierarchy="UNDER", random_state=0).fit(graph).embedding_
+    radii = radius(points)
+    ends = np.array(likes)
+    near = distance(points[ends[:, 0]], points[ends[:, 1]])
+    assert near.mean() < 0.4 * distance(points[ends[:, 0]], points[ends[::-1, 1]]).mean()
+    assert radii[490:].min() > np.quantile(radii[:400], 0.1)
+    assert np.argmin(radii) == 0
 
 
 def test_warm_starts_keep_the_hierarchy():

@@ -1,10 +1,10 @@
 // The most general nodes: those nearest to the centre.
 //
-// Nodes with few relationships are left out: their attributes alone decide where they lie. Looks at all nodes once.
+// Nodes without relationships are left out: their attributes alone decide where they lie. Looks at all nodes once.
 //
 // Put the property to show in the place of `name`.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param minDegree => 3             the fewest relationships of a node, predicted ones apart
+// :param minDegree => 1             the fewest relationships of a node, predicted ones apart
 // :param k => 10                    how many
 WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
   UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted

@@ -20,7 +20,7 @@ LINK_COLUMNS = (
     "recall_at_written", "direction_accuracy", "calibration_error", "auroc", "average_precision",
 )  # fmt: skip
 DIGITS = {
-    "mean_rank": 1, "precision_at_10": 3, "precision_at_100": 3, "precision_at_written": 3,
+    "mean_rank": 2, "precision_at_10": 3, "precision_at_100": 3, "precision_at_written": 3,
     "recall_at_written": 3,
 }  # fmt: skip
 

@@ -30,7 +30,7 @@ WRITE_NAMES = WriteNames(model="stdlib")
 CAPTION = """\
 A dot is a module, larger the more modules it is connected to; an arc is an import, drawn as hyperbolic space's straight line.
 HEAT placed the modules by imports and by words of docstrings and names; colours are top-level packages, which it did not see.
-Rings mark hyperbolic distances from the centre: general modules lie inside, special ones outside; the rim is infinitely far.
+Rings mark hyperbolic distances from the centre: modules with many imports lie inside, those with few outside; the rim is infinitely far.
 This is an embedding in 2 dimensions, trained for the picture; the one in the database has more."""  # noqa: E501
 
 _MODULE = {"label": "Module", "property": "name"}
@@ -104,9 +104,9 @@ QUESTIONS = (
         {**_MODULE, "value": "asyncio", "group": "package", "k": 8},
     ),
     Question(
-        "Which modules are the most general, that is, nearest to the centre of the space?",
+        "Which modules are nearest to the centre, as much imported ones are?",
         "most_general",
-        {"property": "name", "minDegree": 3, "k": 8},
+        {"property": "name", "k": 8},
     ),
     Question(
         "Which imports are likeliest missing, and what do the two modules share already?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from heat_neo4j.database.index.nearest import Among
@@ -21,6 +22,7 @@ Question = Annotated[str, Field(description="A question, or words to search for"
 Node = Annotated[str, Field(description="Key of a node, exactly as in the graph, or its element id")]
 Count = Annotated[int, Field(description="How many", ge=1, le=MOST)]
 Label = Annotated[str | None, Field(description="Only nodes with this label; all nodes if not given")]
+Property = Annotated[str, Field(description="A node property, such as a category, that some nodes lack")]
 Type = Annotated[str | None, Field(description="Such as User-RATED->Movie, if links of several are possible")]
 
 
@@ -79,6 +81,33 @@ class Tools:
         from heat_neo4j.pipeline.link_questions import explain  # half of the time that a start takes
 
         return explain(self._store, source, target, pattern=pattern, model=self._model).to_dict()
+
+    def classify(self, property: Property, k: Count = 10, label: Label = None) -> dict[str, Any]:
+        """Predict a property of the nodes that lack it, from the nodes that have it; the surest first.
+
+        `figures` says how often it was right on nodes whose value was hidden. It reads the whole graph, which
+        takes long for a large one.
+        """
+        from heat_neo4j.pipeline.class_questions import classify
+
+        found = classify(self._store, property, label=label, model=self._model).to_dict()
+        return {**found, "predicted": found["predicted"][:k], "count": len(found["predicted"])}
+
+    def clusters(self, k: Count = 10) -> dict[str, Any]:
+        """List the largest groups of nodes on each of two or three levels, with names and telling values.
+
+        `parent` is the group on the level above. It reads the whole graph, which takes long for a large one.
+        """
+        from heat_neo4j.pipeline.cluster_questions import clusters
+
+        found = clusters(self._store, model=self._model).to_dict()
+        seen: Counter[int] = Counter()
+        largest = []
+        for each in found["clusters"]:
+            seen[each["level"]] += 1
+            if seen[each["level"]] <= k:
+                largest.append(each)
+        return {"model": self._model, "clusters": largest, "counts": dict(seen), "notes": found["notes"]}
 
     def published_runs(self) -> dict[str, Any]:
         """List the models that are published in this database, and the runs that computed them."""

@@ -33,7 +33,8 @@ from tests.support.retrieval_toy import HOSTILE
 live = pytest.mark.live
 COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
 TOOLS = {
-    "search", "nearest", "more_general", "more_specific", "likeliest_links", "explain", "published_runs",
+    "search", "nearest", "more_general", "more_specific", "likeliest_links", "explain", "classify",
+    "clusters", "published_runs",
 }  # fmt: skip
 TOKEN = "token-of-a-test"
 HUGE = "x" * 10**7
@@ -148,6 +149,19 @@ async def check_reasons(client):
     assert "are the same node" in await asked(client, "explain", source="p9", target="p9")
 
 
+async def check_groups(client, toy):
+    found = await asked(client, "clusters", k=2)
+    assert [(each["level"], each["parent"] is None) for each in found["clusters"]] == [
+        (1, True), (1, True), (2, False), (2, False)
+    ]  # fmt: skip
+    assert {each["name"] for each in found["clusters"]} <= set(map(toy.shown, toy.keys))
+    guessed = await asked(client, "classify", property="half", k=3)
+    assert (len(guessed["predicted"]), guessed["count"]) == (3, len(toy.keys) - toy.n_halves)
+    assert {each["class"] for each in guessed["predicted"]} <= {"even", "odd"}
+    assert guessed["figures"]["nodes"] == toy.n_halves
+    assert "has a property 'n`) DELETE n //'" in await asked(client, "classify", property="n`) DELETE n //")
+
+
 async def check_refusals(client, toy):
     for key in HOSTILE:
         found = await asked(client, "nearest", node=key, k=2)
@@ -192,6 +206,7 @@ def test_the_client_of_the_sdk_lists_the_tools_and_calls_each(
             await check_nearest(client, toy)
             await check_others(client, toy)
             await check_reasons(client)
+            await check_groups(client, toy)
 
     run(main())
     assert called == TOOLS

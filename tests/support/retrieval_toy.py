@@ -38,7 +38,10 @@ class RetrievalToy:
         self.label = f"Retrieval{uuid.uuid4().hex[:8]}"
         self.cites, self.model = f"CITES_{self.label}", f"retrieval {self.label}"
         self.keys = [*HOSTILE, *(f"p{i}" for i in range(len(HOSTILE), n))]
+        self.n_halves = n - 10  # papers with a class
         rows = [{"key": key, "i": i, "title": f"About {key}"} for i, key in enumerate(self.keys)]
+        for row in rows[: self.n_halves]:
+            row["half"] = ("even", "odd")[row["i"] % 2]
         cypher(f"UNWIND $rows AS row CREATE (n:{self.label}:Paper{self.label}) SET n = row", rows=rows)
         cypher(
             f"MATCH (a:{self.label}) UNWIND [1, 2, 5] AS step "

@@ -44,5 +44,6 @@ GRANT NAME MANAGEMENT ON DATABASE neo4j TO heat;
 GRANT INDEX MANAGEMENT ON DATABASE neo4j TO heat;
 
 // Everybody may call these, unless an administrator has taken that from the role PUBLIC.
-GRANT EXECUTE PROCEDURE dbms.components, db.labels, db.relationshipTypes, db.propertyKeys, db.index.vector.queryNodes
+GRANT EXECUTE PROCEDURE dbms.components, db.labels, db.relationshipTypes, db.propertyKeys, db.index.vector.queryNodes,
+  db.index.fulltext.queryNodes
   ON DBMS TO heat;

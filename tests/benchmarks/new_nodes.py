@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from time import process_time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.scorers import DistanceScorer
 from tests.benchmarks.shelf.__main__ import load
-from tests.benchmarks.shelf.dataset import DataSet, Pairs, linked, truth_by_pattern, without
+from tests.benchmarks.shelf.dataset import DataSet, Pairs, attributes_of, linked, truth_by_pattern, without
 from tests.benchmarks.shelf.debian import debian_grown
 from tests.benchmarks.shelf.figures import Figures, Fitted, evaluate
 from tests.benchmarks.shelf.methods import METHODS, dense
@@ -73,7 +72,7 @@ def hidden(graph: Graph, new: Mask, share: float, seed: int) -> DataSet:
         # What a new node points at: its maintainer, say, points at the node.
         visible[kind], truth[kind] = pairs[~out], pairs[out & new[pairs[:, 0]] & ~new[pairs[:, 1]]]
         among_new[kind] = pairs[out & new[pairs].all(axis=1)]
-    attributes: Any = (graph.attributes, tuple(graph.attribute_names))
+    attributes = attributes_of(graph)
     train = linked(graph.n_nodes, visible, labels=graph.labels, keys=graph.keys, attributes=attributes)
     found = truth_by_pattern(train, truth)
     return DataSet(train, found, {pattern: among_new[pattern.type] for pattern in found if pattern})

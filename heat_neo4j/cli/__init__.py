@@ -34,8 +34,10 @@ COMMANDS = {
     "demo": "Try HEAT on the imports of Python's standard library.",
 }
 
+HOMES = {"rollback": "versions", "prune": "versions"}
 
-@click.group(cls=HeatGroup, lazy=COMMANDS, invoke_without_command=True)
+
+@click.group(cls=HeatGroup, lazy=COMMANDS, homes=HOMES, invoke_without_command=True)
 @click.version_option(__version__, prog_name="heat")
 @click.pass_context
 def heat(context: click.Context) -> None:

@@ -4,6 +4,7 @@ import importlib
 import logging
 import traceback
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ from heat_neo4j.errors import HeatError
 from heat_neo4j.errors.redaction import redacted
 
 HELP_ALL = "heat.help_all"  # key of whether the help lists all options, in the context's meta
+NO_HOMES: Mapping[str, str] = MappingProxyType({})
 INTERRUPTED = 130  # the shell's exit code for a program that Ctrl-C ended: 128 + SIGINT
 
 
@@ -163,12 +165,14 @@ class HeatGroup(_SuggestingGroup):
     """The top-level group: imports commands when they are used; whatever goes wrong becomes a `Failure`.
 
     `lazy` has the line that the group's help shows for each command. Command ``x`` is the attribute ``x`` of
-    the module ``heat_neo4j.cli.commands.x``.
+    the module ``heat_neo4j.cli.commands.x``, unless `homes` names another module.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, str], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, lazy: Mapping[str, str], homes: Mapping[str, str] = NO_HOMES, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.lazy = lazy
+        self.lazy, self.homes = lazy, homes
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of use, not of the alphabet."""
@@ -178,7 +182,8 @@ class HeatGroup(_SuggestingGroup):
         """Import the module of the command and return the command."""
         if cmd_name not in self.lazy:
             return None
-        command = getattr(importlib.import_module(f"heat_neo4j.cli.commands.{cmd_name}"), cmd_name)
+        home = self.homes.get(cmd_name, cmd_name)
+        command = getattr(importlib.import_module(f"heat_neo4j.cli.commands.{home}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 

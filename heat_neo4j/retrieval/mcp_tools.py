@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Annotated, Any
 
 from heat_neo4j.database.index.nearest import Among
@@ -100,14 +102,14 @@ class Tools:
         """
         from heat_neo4j.pipeline.cluster_questions import clusters
 
-        found = clusters(self._store, model=self._model).to_dict()
-        seen: Counter[int] = Counter()
-        largest = []
-        for each in found["clusters"]:
-            seen[each["level"]] += 1
-            if seen[each["level"]] <= k:
-                largest.append(each)
-        return {"model": self._model, "clusters": largest, "counts": dict(seen), "notes": found["notes"]}
+        found = clusters(self._store, model=self._model)
+        levels = groupby(found.clusters, attrgetter("level"))
+        return {
+            "model": self._model,
+            "clusters": [each._asdict() for _, level in levels for each in islice(level, k)],
+            "counts": dict(Counter(each.level for each in found.clusters)),
+            "notes": list(found.notes),
+        }
 
     def published_runs(self) -> dict[str, Any]:
         """List the models that are published in this database, and the runs that computed them."""

@@ -27,13 +27,11 @@ from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
-from heat_neo4j.linkpred.link_score import fit_link_score
-from heat_neo4j.linkpred.scorers import DistanceScorer
 from tests.benchmarks.shelf.__main__ import load
 from tests.benchmarks.shelf.dataset import DataSet, Pairs, attributes_of, linked, truth_by_pattern, without
 from tests.benchmarks.shelf.debian import debian_grown
-from tests.benchmarks.shelf.figures import Figures, Fitted, evaluate
-from tests.benchmarks.shelf.methods import METHODS, dense
+from tests.benchmarks.shelf.figures import Figures, evaluate
+from tests.benchmarks.shelf.methods import METHODS, by_distance, by_link_score
 
 Mask = NDArray[np.bool_]
 NEW = 0.1  # of the nodes of other sets
@@ -95,18 +93,6 @@ def models(graph: Graph, new: Mask, seed: int) -> Iterator[tuple[str, HEAT, floa
         yield name, model, process_time() - began
 
 
-def by_distance(model: HEAT, graph: Graph) -> Fitted:
-    """Return how a model's distances score pairs."""
-    scorer = DistanceScorer(model.embedding_)
-    return lambda pattern, backwards: dense(scorer, backwards)
-
-
-def by_link_score(model: HEAT, graph: Graph) -> Fitted:
-    """Return how a link score that is fitted to the whole graph scores pairs of a model's points."""
-    scorers = fit_link_score(model, graph).scorers(model.embedding_, graph)
-    return lambda pattern, backwards: dense(scorers(pattern), backwards)
-
-
 def show(
     name: str, share: float, method: str, scored: str, figures: Mapping[str, Figures], cpu: float
 ) -> None:
@@ -138,8 +124,8 @@ def main() -> None:
         for share in options.shares:
             data = hidden(graph, new, share, options.seed)
             for way, model, cpu in models(data.graph, new, options.seed):
-                for scored, score in (("distance", by_distance), ("link score", by_link_score)):
-                    fitted = score(model, data.graph)
+                scores = {"distance": by_distance(model), "link score": by_link_score(model, data.graph)}
+                for scored, fitted in scores.items():
                     show(name, share, way, scored, evaluate(data, fitted, options.seed), cpu)
             for baseline in BASELINES:
                 began = process_time()

@@ -25,7 +25,8 @@ def vectors(n, width=48, seed=0):
 
 
 def graph_of(values, n, matrix=None):
-    table = AttributeTable([Attribute(name) for name in values], n, max_categories=10)
+    wanted = [Attribute(name, text=name.startswith("text")) for name in values]
+    table = AttributeTable(wanted, n, max_categories=10)
     table.add(np.arange(n), values)
     found = table.finish(np.arange(n))
     adjacency = sparse.csr_array((n, n)) if matrix is None else matrix

@@ -7,15 +7,13 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j._kernels.lists import NOBODY
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding import near_words
 from heat_neo4j.embedding.attribute_signal import attribute_signals
 from heat_neo4j.embedding.near_vectors import LISTED
 from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.embedding.similarity import make_similarity
-from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.explanation import explain_pair
-from tests.embedding.test_near_vectors import drawn, lists, vectors
+from tests.embedding.test_near_vectors import drawn, graph_of, lists, vectors
 from tests.support import naive
 
 VOCABULARY = [f"word{i}" for i in range(60)]
@@ -29,16 +27,6 @@ def texts(n, seed=0):
         " ".join([*rng.choice(VOCABULARY[8 * s : 8 * s + 8], 4), *rng.choice(VOCABULARY[48:], 4)])
         for s in subjects
     ]
-
-
-def graph_of(values, n, matrix=None):
-    wanted = [Attribute(name, text=name.startswith("text")) for name in values]
-    table = AttributeTable(wanted, n, max_categories=10)
-    table.add(np.arange(n), values)
-    found = table.finish(np.arange(n))
-    adjacency = sparse.csr_array((n, n)) if matrix is None else matrix
-    recipe = Provenance(attribute_recipe=found.recipe)
-    return Graph(adjacency, found.matrix, attribute_names=found.names, provenance=recipe)
 
 
 def weights_of(values):

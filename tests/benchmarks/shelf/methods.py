@@ -22,7 +22,16 @@ from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
 from heat_neo4j.patterns import Pattern
 from tests.benchmarks.shelf.figures import Fitted, Scorer
 
-__all__ = ["METHODS", "Method", "attribute_neighbours", "dense", "distance", "link_score_method", "textbook"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "attribute_neighbours",
+    "by_distance",
+    "by_link_score",
+    "distance",
+    "link_score_method",
+    "textbook",
+]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -31,15 +40,24 @@ Method = Callable[[Graph, int], Fitted]
 
 def link_score_method(graph: Graph, seed: int, **parameters: Any) -> Fitted:
     """Return the product's score, at its defaults unless parameters are given."""
-    model = HEAT(random_state=seed, **parameters).fit(graph)
+    return by_link_score(HEAT(random_state=seed, **parameters).fit(graph), graph)
+
+
+def by_link_score(model: HEAT, graph: Graph) -> Fitted:
+    """Return a score that is fitted to the graph, with the points of a model of it."""
     scorers = fit_link_score(model, graph).scorers(model.embedding_, graph)
-    return lambda pattern, backwards: dense(scorers(pattern), backwards)
+    return lambda pattern, backwards: _dense(scorers(pattern), backwards)
 
 
 def distance(graph: Graph, seed: int, **parameters: Any) -> Fitted:
     """Return the negative hyperbolic distance, at the product's defaults unless parameters are given."""
-    scorer = DistanceScorer(HEAT(random_state=seed, **parameters).fit(graph).embedding_)
-    return lambda pattern, backwards: dense(scorer, backwards)
+    return by_distance(HEAT(random_state=seed, **parameters).fit(graph))
+
+
+def by_distance(model: HEAT) -> Fitted:
+    """Return the negative hyperbolic distance of a model's points."""
+    scorer = DistanceScorer(model.embedding_)
+    return lambda pattern, backwards: _dense(scorer, backwards)
 
 
 def attribute_neighbours(graph: Graph, seed: int) -> Fitted:
@@ -70,7 +88,7 @@ def textbook(method: methods.Method) -> Method:
 
     def fitted_on(graph: Graph, seed: int) -> Fitted:
         scorers = method(graph, seed)
-        return lambda pattern, backwards: dense(scorers(pattern), backwards)
+        return lambda pattern, backwards: _dense(scorers(pattern), backwards)
 
     return fitted_on
 
@@ -84,7 +102,7 @@ METHODS: Mapping[str, Method] = {
 """All methods by the name that the table has."""
 
 
-def dense(scorer: DirectedScorer, backwards: bool) -> Scorer:
+def _dense(scorer: DirectedScorer, backwards: bool) -> Scorer:
     """Return the scorer as the figures take it."""
     way = scorer.reversed() if backwards else scorer
 

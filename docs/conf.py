@@ -70,7 +70,8 @@ def _command_pages(app: Sphinx) -> None:
     _GENERATED.mkdir(exist_ok=True)
     for name in heat.list_commands(click.Context(heat)):
         title = f"heat {name}"
-        directive = f".. click:: heat_neo4j.cli.commands.{name}:{name}\n   :prog: {title}\n   :nested: full\n"
+        home = heat.homes.get(name, name)
+        directive = f".. click:: heat_neo4j.cli.commands.{home}:{name}\n   :prog: {title}\n   :nested: full\n"
         (_GENERATED / f"heat-{name}.rst").write_text(
             f"{title}\n{'=' * len(title)}\n\n{directive}", encoding="utf-8"
         )

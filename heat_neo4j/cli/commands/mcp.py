@@ -66,10 +66,10 @@ def mcp(
     """Answer language models that speak MCP, over stdio or HTTP.
 
     A client, such as an assistant or an editor, starts this command and asks for nodes by words, for
-    nearest, more general and more specific nodes, likeliest links and their reasons. Nothing can be
-    written. The command ends with its stdin; messages go to stderr. Over HTTP it serves this machine alone
-    until it is stopped, and each request needs the token. It needs the extra 'mcp'; without it the exit
-    code is 2.
+    nearest, more general and more specific nodes, likeliest links and their reasons, missing properties
+    and groups. Nothing can be written. The command ends with its stdin; messages go to stderr. Over HTTP
+    it serves this machine alone until it is stopped, and each request needs the token. It needs the extra
+    'mcp'; without it the exit code is 2.
     """
     from heat_neo4j.database.limits import Limits
     from heat_neo4j.retrieval.mcp_server import ServerOptions, build_server, listen, run_http

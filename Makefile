@@ -62,7 +62,7 @@ bench: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet "uv>=0.7"
-	$(INSTALL) --editable ".[local,plot,baselines,distributed,metrics,graphrag,mcp,viz]" --group test --group lint --group docs
+	$(INSTALL) --editable ".[local,plot,baselines,distributed,metrics,graphrag,mcp,viz,text]" --group test --group lint --group docs
 	touch $@
 
 # All that the tests import, once: else each of their processes compiles it. What is wrong they tell themselves.

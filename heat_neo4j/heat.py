@@ -272,6 +272,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         *,
         attributes: Any = None,
         text: Sequence[str] = (),
+        encode: Sequence[str] = (),
         start: Array | None = None,
         on_progress: Progress | bool = False,
     ) -> Self:
@@ -288,6 +289,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             Attributes of the nodes, as `as_graph` takes them.
         text : sequence of str
             Names of attributes whose strings are texts, to use the words of.
+        encode : sequence of str
+            Names of attributes whose texts become vectors; see `as_graph`.
         start : float64 array of shape (N, d + 1), optional
             Points to start from, such as those of an earlier fit; close to the origin if not given.
             ``training_["start"]`` is their digest; a model that is published cannot be verified then.
@@ -315,7 +318,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             If the graph offers no pair to learn from; a ValueError too.
         """
         self.check_parameters()
-        graph = as_graph(X, attributes, text=text)
+        graph = as_graph(X, attributes, text=text, encode=encode)
         fitted = fit_points(self, graph, start, as_progress(on_progress))
         self.embedding_, self.loss_curve_, self.n_pairs_, self.seed_, self.training_ = fitted
         return self._of(graph)

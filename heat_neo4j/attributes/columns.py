@@ -18,6 +18,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import cos, log, sin
 from heat_neo4j._utils.scratch import Scratch, slices
+from heat_neo4j.attributes.encoder import EncodedTexts
 from heat_neo4j.attributes.values import (
     Block,
     Kind,
@@ -81,7 +82,10 @@ def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
             return are_words and _are(float, weights) and len(words) == len(weights) == n_columns
         case Kind.CATEGORY | Kind.TAGS, {"values": [*values], "other": bool(other)}:
             return _are(str, values) and len(values) + other == n_columns
-        case Kind.VECTOR, {"centre": [*centre], "width": int(width)}:
+        case (Kind.VECTOR, {"centre": [*centre], "width": int(width)}) | (
+            Kind.ENCODED,
+            {"centre": [*centre], "width": int(width), "encoder": str()},
+        ):
             return _are(float, centre) and len(centre) == n_columns == min(width, MOST)
         case (
             (Kind.VECTOR, {"mean": [*mean], "missing": bool(missing)})
@@ -346,4 +350,5 @@ _COLUMNS: Mapping[str, type[Column]] = {
     Kind.CATEGORY: _Strings,
     Kind.TAGS: _Strings,
     Kind.TEXT: _Texts,
+    Kind.ENCODED: EncodedTexts,
 }

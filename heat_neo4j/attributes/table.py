@@ -16,6 +16,7 @@ fill them. The recipe can be applied to other nodes later (`encode`).
 | strings                      | ``venue=KDD``, ... one 1 a node                    | all 0          |
 | lists of strings             | ``words=graph``, ... a 1 for each string           | all 0          |
 | texts                        | ``abstract#17``, ... TF-IDF of hashed words        | all 0          |
+| encoded texts                | ``abstract[0]``, ... a vector by an encoder        | all 0          |
 
 Vectors are lists of 32 numbers or more, most of them not 0 (`heat_neo4j.attributes.vectors`). Means are taken
 over present values. A property with means that is missing on some nodes has an indicator
@@ -25,7 +26,7 @@ start with ``Paper.``; all other nodes have its means, or 0 without means.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -36,6 +37,7 @@ from scipy import sparse
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
 from heat_neo4j.attributes.columns import Column, check_entry, make_column
+from heat_neo4j.attributes.encoder import load_encoder
 from heat_neo4j.attributes.values import (
     BadValuesError,
     Block,
@@ -80,7 +82,8 @@ def described(entry: Recipe) -> str:
         return f"srid {entry['srid']}, mean {', '.join(f'{mean:.6g}' for mean in entry['mean'])}"
     if is_vector(entry):
         width, kept = entry["width"], len(entry["centre"])
-        return f"vectors of {width:,} numbers" + (f", projected to {kept}" if kept < width else "")
+        made = f"{entry['encoder']}, " if kind == Kind.ENCODED else ""
+        return f"{made}vectors of {width:,} numbers" + (f", projected to {kept}" if kept < width else "")
     if kind == Kind.VECTOR:
         return f"means of {plural(len(entry['mean']), 'number')}"
     return f"mean {_mean(entry)}"
@@ -125,11 +128,23 @@ class Attribute:
     key: str  # the property's name
     label: str | None = None  # only nodes with this label have the attribute
     text: bool = False  # whether its strings are texts, not categories
+    encoded: bool = False  # whether they are texts that become vectors
 
     @classmethod
     def of(cls, entry: Recipe) -> Self:
         """Return the attribute of an entry of a recipe."""
-        return cls(entry["property"], entry.get("label"), entry["kind"] == Kind.TEXT)
+        kind = entry["kind"]
+        return cls(entry["property"], entry.get("label"), kind == Kind.TEXT, kind == Kind.ENCODED)
+
+    @classmethod
+    def readings(
+        cls, key: str, label: str | None = None, *, text: Collection[str], encode: Collection[str]
+    ) -> Iterator[Self]:
+        """Yield the attributes that a property becomes: one, or two of a text that is read in both ways."""
+        if key in text or key not in encode:
+            yield cls(key, label, text=key in text)
+        if key in encode:
+            yield cls(key, label, encoded=True)
 
     @property
     def name(self) -> str:
@@ -138,7 +153,8 @@ class Attribute:
 
     def __str__(self) -> str:
         """Return its name, marked if it is a text."""
-        return f"{self.name} (text)" if self.text else self.name
+        mark = " (text)" if self.text else " (encoded)" if self.encoded else ""
+        return f"{self.name}{mark}"
 
 
 def attributes_of(recipe: Sequence[Recipe]) -> list[Attribute]:
@@ -188,6 +204,8 @@ class AttributeTable:
     ) -> None:
         self._attributes, self._name_of, self._is_sample = tuple(attributes), name_of, is_sample
         self._n_rows, self._max_categories, self._scratch = n_rows, max_categories, scratch
+        if any(each.encoded for each in attributes):
+            load_encoder()  # if it is not installed, say so before anything is read
         everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
         self._masks = {
             each: everywhere if each.label is None else (labels or {}).get(each.label, nowhere)
@@ -264,10 +282,10 @@ class AttributeTable:
         if len(present) < len(values):
             rows, values = rows[present], [values[i] for i in present]
         example = next((value for value in values if value), values[0])
-        if attribute.text:
+        if attribute.text or attribute.encoded:
             if kind != Kind.CATEGORY:
                 raise not_text(attribute.name, kind, example)
-            kind = Kind.TEXT.value
+            kind = (Kind.TEXT if attribute.text else Kind.ENCODED).value
         examples = self._examples[attribute]
         examples.setdefault(kind, example)
         if len(examples) > 1 and set(examples) not in ({Kind.EMPTY, Kind.TAGS}, {Kind.EMPTY, Kind.VECTOR}):

@@ -136,6 +136,7 @@ class Kind(StrEnum):
     DURATION = "duration"
     POINT = "point"
     TEXT = "text"
+    ENCODED = "encoded text"
 
 
 def is_text(entry: Recipe) -> bool:

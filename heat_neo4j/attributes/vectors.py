@@ -113,7 +113,7 @@ class Lists:
             raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
         return self._vectors(recipe, rows) if is_vector(recipe) else self._numbers(recipe, rows), 0
 
-    def _store(self, rows: Rows, block: NDArray[np.float64]) -> None:
+    def _store(self, rows: Rows, block: NDArray[np.float64] | NDArray[np.float32]) -> None:
         filled = np.count_nonzero(block, axis=1)
         self._n_filled += int(filled.sum())
         if self.width <= MOST:

@@ -44,6 +44,9 @@ class Projection:
     text : sequence of str
         Node property whose words to use. Its strings are texts, not categories. One that `label_attributes`
         does not name is an attribute of all nodes; `attributes` must not name it too.
+    encode : sequence of str
+        Node property whose texts become vectors, by an encoder on this machine. It needs the extra
+        ``text``; `text` may name the property too, and `attributes` must not.
     label_attributes : mapping of str to sequence of str
         Attribute of nodes with this label only. In Python, properties by label: ``{"Paper": ["year"]}``.
     type_weights : mapping of str to float, default: 1
@@ -87,6 +90,7 @@ class Projection:
     time: str | None = None
     attributes: Sequence[str] = ()
     text: Sequence[str] = ()
+    encode: Sequence[str] = ()
     label_attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     type_weights: Mapping[str, float] = field(default_factory=dict)
     key: Key | None = None
@@ -101,11 +105,14 @@ class Projection:
             if names is not None:
                 names = [names] if isinstance(names, str) else names
                 object.__setattr__(self, name, _checked_names(name, names, may_be_empty=False))
-        for name in ("attributes", "text"):
+        for name in ("attributes", "text", "encode"):
             object.__setattr__(self, name, _checked_names(name, getattr(self, name), may_be_empty=True))
-        twice = [name for name in self.text if name in self.attributes]
-        if twice:
-            raise ValueError(f"text and attributes both name {twice[0]!r}: leave it out of attributes")
+        for option in ("text", "encode"):
+            twice = [name for name in getattr(self, option) if name in self.attributes]
+            if twice:
+                raise ValueError(
+                    f"{option} and attributes both name {twice[0]!r}: leave it out of attributes"
+                )
         object.__setattr__(self, "label_attributes", _checked_label_attributes(self.label_attributes))
         object.__setattr__(self, "type_weights", _checked_type_weights(self.type_weights, self.relationships))
         for name in ("weight", "time"):
@@ -135,7 +142,12 @@ class Projection:
         return (
             *map(Attribute, self.attributes),
             *(Attribute(name, text=True) for name in self.text if name not in named),
-            *(Attribute(name, label, name in self.text) for label, name in by_label),
+            *(Attribute(name, encoded=True) for name in self.encode if name not in named),
+            *(
+                each
+                for label, name in by_label
+                for each in Attribute.readings(name, label, text=self.text, encode=self.encode)
+            ),
         )
 
     @property

@@ -126,11 +126,9 @@ def _attributes(graph: Graph) -> Iterator[tuple[str, Any, Mask]]:
         # Categories and texts have no mark of missing values.
         unmarked = "mean" not in entry and not entry.get("missing")
         present = known & _filled(block) if unmarked else known
-        yield (
-            Attribute.of(entry).name,
-            Words.of(block) if is_text(entry) else compared_block(entry, block, known),
-            present,
-        )
+        attribute = Attribute.of(entry)
+        name = str(attribute) if attribute.encoded else attribute.name
+        yield name, Words.of(block) if is_text(entry) else compared_block(entry, block, known), present
 
 
 def _filled(block: Any) -> Mask:

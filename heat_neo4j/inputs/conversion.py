@@ -29,6 +29,7 @@ def as_graph(
     key: str | None = None,
     label: str | None = None,
     text: Sequence[str] = (),
+    encode: Sequence[str] = (),
     recipe: Sequence[Mapping[str, Any]] | None = None,
 ) -> Graph:
     """Convert a graph of another Python library to a `Graph`.
@@ -72,6 +73,9 @@ def as_graph(
         values as nodes; otherwise it holds display names and is left out.
     text : sequence of str
         Names of attributes whose strings are texts, not categories; with a recipe, those of the recipe.
+    encode : sequence of str
+        Names of attributes whose texts become vectors, by the encoder of the extra ``text``; `text` may name
+        them too. With a recipe, those of the recipe.
     recipe : sequence of mappings, optional
         `Provenance.attribute_recipe` of an earlier graph, to encode named attributes with; by default a new
         recipe is learned.
@@ -99,7 +103,7 @@ def as_graph(
         if attributes is not None:
             raise TypeError("a Graph has its attributes in it: leave out attributes")
         return data
-    properties = NodeProperties(attributes, label, tuple(text), recipe, key)
+    properties = NodeProperties(attributes, label, tuple(text), tuple(encode), recipe, key)
     chosen = {"source": source, "target": target, "weight": weight, "type": type}
     if is_into_dataframe(data):
         return graph_of_frame(nw.from_native(data, eager_only=True), properties, chosen)

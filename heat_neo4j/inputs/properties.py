@@ -62,6 +62,7 @@ class NodeProperties:
     given: Any
     label: str | None = None
     text: Sequence[str] = ()
+    encode: Sequence[str] = ()
     recipe: Sequence[Mapping[str, Any]] | None = None
     key: str | None = None
 
@@ -226,17 +227,20 @@ class NodeProperties:
         return masks, ""
 
     def _check_texts(self, columns: Columns) -> None:
-        for name in self.text:
-            if name not in columns:
-                raise ValueError(f"no attribute is named {name!r}, as text says{did_you_mean(name, columns)}")
+        for option in ("text", "encode"):
+            for name in getattr(self, option):
+                if name not in columns:
+                    hint = did_you_mean(name, columns)
+                    raise ValueError(f"no attribute is named {name!r}, as {option} says{hint}")
 
     def _encoded(self, columns: Columns, names: Sequence[Any]) -> Attributes:
-        texts = (
-            self.text
-            if self.recipe is None
-            else [entry["property"] for entry in self.recipe if entry["kind"] == Kind.TEXT]
-        )
-        wanted = [Attribute(name, text=name in texts) for name in columns]
+        text, encode = self.text, self.encode
+        if self.recipe is not None:
+            text, encode = (
+                [entry["property"] for entry in self.recipe if entry["kind"] == kind]
+                for kind in (Kind.TEXT, Kind.ENCODED)
+            )
+        wanted = [each for name in columns for each in Attribute.readings(name, text=text, encode=encode)]
         rows = np.arange(len(names))
         table = AttributeTable(
             wanted,
@@ -244,7 +248,7 @@ class NodeProperties:
             max_categories=_MOST_CATEGORIES,
             name_of=lambda row: example(names[row]),
         )
-        table.add(rows, {each.key: columns[each.name] for each in wanted})
+        table.add(rows, columns)
         if self.recipe is not None:
             return table.apply(self.recipe, rows)
         encoded = table.finish(rows)

@@ -358,11 +358,12 @@ def embed_films(page, reader, live):
 def use_vectors(page, reader, live):
     live.cypher(FILMS)
     assert reader.run_python(page) == ["30\n"]
-    checked, embedded, explained, *evaluated = reader.run_commands(page).values()
+    checked, embedded, explained, encoded, *evaluated = reader.run_commands(page).values()
     (shown,) = page_blocks(page, "text")
     assert all(line.strip() in checked for line in shown.splitlines())
     assert "coordinates of 70 nodes in filmsEmbedding" in embedded
     assert "probability" in explained
+    assert "wordllama" in encoded
     assert all("User-RATED->Film" in text for text in evaluated)
 
 

@@ -34,7 +34,7 @@ for schedule in (Schedule.every(60.0), Schedule.cron("0 3 1 * 1")):
 
 
 # Libraries that themselves want newer versions of what is needed than we do.
-NEWER = ("graphrag", "mcp", "viz")
+NEWER = ("graphrag", "mcp", "text", "viz")
 
 
 @pytest.fixture(scope="session")

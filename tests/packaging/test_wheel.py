@@ -92,7 +92,7 @@ def test_the_metadata_say_what_the_package_is(wheel):
     assert message["License-Expression"] == "MIT"
     assert set(message.get_all("Provides-Extra")) == {
         "baselines", "distributed", "graphrag", "local", "mcp", "metrics", "plot",
-        "viz",
+        "text", "viz",
     }  # fmt: skip
     (folder,) = {name.split("/")[0] for name in wheel if ".dist-info/" in name}
     assert wheel[f"{folder}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ __all__ = [
     "cache_folder",
     "held_out_at_random",
     "linked",
+    "read_text",
     "truth_by_pattern",
     "wheel_member",
     "without",
@@ -103,6 +104,12 @@ def linked(
         provenance=Provenance(attribute_recipe=() if attributes is None else attributes.recipe),
         relationships=relationships,
     )
+
+
+def read_text(key: str, ways: Collection[str] = ("words",), label: str | None = None) -> list[Attribute]:
+    """Return a text read as words, as an encoded vector, or as both: `ways` has "words" or "encoded"."""
+    text, encode = ([key] if way in ways else [] for way in ("words", "encoded"))
+    return list(Attribute.readings(key, label, text=text, encode=encode))
 
 
 def attributed(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -26,6 +26,7 @@ from tests.benchmarks.shelf.dataset import (
     attributed,
     cache_folder,
     linked,
+    read_text,
     truth_by_pattern,
 )
 
@@ -45,17 +46,16 @@ ATTRIBUTES = [
     Attribute("priority", "Package"),
     Attribute("size", "Package"),
     Attribute("tags", "Package"),
-    Attribute("description", "Package", text=True),
 ]
 READER = "/usr/lib/apt/apt-helper"
 Package = Mapping[str, str]
 Mask = NDArray[np.bool_]
 
 
-def debian(*, most_packages: int | None = None) -> DataSet:
+def debian(*, most_packages: int | None = None, ways: Collection[str] = ("words",)) -> DataSet:
     """Return all packages, or those with most relationships in bookworm (of equal ones the first by name)."""
     old, new = _packages("bookworm"), _packages("trixie")
-    graph, row_of = _graph(old, _of_most_relationships(old, most_packages))
+    graph, row_of = _graph(old, _of_most_relationships(old, most_packages), ways)
     added = {kind: _apart(graph, pairs) for kind, pairs in _links(new, row_of).items()}
     return DataSet(graph, truth_by_pattern(graph, added))
 
@@ -101,7 +101,9 @@ def _of_most_relationships(packages: Mapping[str, Package], most: int | None) ->
     return sorted(names[row] for row in np.argsort(-degrees, kind="stable")[:most])
 
 
-def _graph(packages: Mapping[str, Package], names: Sequence[str]) -> tuple[Graph, dict[str, int]]:
+def _graph(
+    packages: Mapping[str, Package], names: Sequence[str], ways: Collection[str] = ("words",)
+) -> tuple[Graph, dict[str, int]]:
     """Return the graph of some packages and their maintainers, and the row of each by its name."""
     maintainers = sorted({packages[name]["Maintainer"] for name in names})
     keys = [*names, *maintainers]
@@ -117,7 +119,8 @@ def _graph(packages: Mapping[str, Package], names: Sequence[str]) -> tuple[Graph
         "tags": [_tags(each) for each in chosen] + nothing,
         "description": [each.get("Description") for each in chosen] + nothing,
     }
-    attributes = attributed(ATTRIBUTES, values, n, labels)
+    texts = read_text("description", ways, "Package")
+    attributes = attributed([*ATTRIBUTES, *texts], values, n, labels)
     return linked(n, _links(packages, row_of), labels=labels, keys=keys, attributes=attributes), row_of
 
 

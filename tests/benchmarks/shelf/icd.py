@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from xml.etree import ElementTree
 
 import numpy as np
 
-from heat_neo4j.attributes.table import Attribute
 from tests.benchmarks.shelf.dataset import (
     DataSet,
     attributed,
     held_out_at_random,
     linked,
+    read_text,
     truth_by_pattern,
     wheel_member,
 )
@@ -36,7 +36,7 @@ NOTES = {
 CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?(?:-[A-Z]\d[0-9A-Z])?")
 
 
-def icd(seed: int) -> DataSet:
+def icd(seed: int, *, ways: Collection[str] = ("words",)) -> DataSet:
     """Return the whole tree without a random 15 % of each type."""
     root = ElementTree.fromstring(wheel_member("simple_icd_10_cm", FILE))
     nodes = {name: (parent, element) for parent, name, element in _nodes(root)}
@@ -60,7 +60,7 @@ def icd(seed: int) -> DataSet:
         train,
         labels=labels,
         keys=keys,
-        attributes=attributed([Attribute("text", text=True)], {"text": texts}, n, labels),
+        attributes=attributed(read_text("text", ways), {"text": texts}, n, labels),
     )
     return DataSet(graph, truth_by_pattern(graph, test))
 

@@ -6,14 +6,13 @@ G. Miller, "WordNet: a lexical database for English" (CACM 1995).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.graph import Graph
 from tests.benchmarks.shelf.dataset import (
     DataSet,
@@ -23,6 +22,7 @@ from tests.benchmarks.shelf.dataset import (
     cache_folder,
     held_out_at_random,
     linked,
+    read_text,
     truth_by_pattern,
 )
 
@@ -80,7 +80,7 @@ def nouns(seed: int) -> DataSet:
     return _data_set(every, train[HYPERNYM], test[HYPERNYM])
 
 
-def new_terms(seed: int, *, only_animals: bool = False) -> DataSet:
+def new_terms(seed: int, *, only_animals: bool = False, ways: Collection[str] = ("words",)) -> DataSet:
     """Return the nouns where 300 leaves under *animal* lost all links: only their glosses place them.
 
     If `only_animals`, the graph is of the 4,017 synsets at and under *animal*.
@@ -91,10 +91,10 @@ def new_terms(seed: int, *, only_animals: bool = False) -> DataSet:
     leaves = np.setdiff1d(np.flatnonzero(below), parents)
     gone = np.isin(children, np.random.default_rng(seed).choice(leaves, TERMS, replace=False))
     if not only_animals:
-        return _data_set(every, edges[~gone], edges[gone])
+        return _data_set(every, edges[~gone], edges[gone], ways)
     row_of, inside = np.cumsum(below) - 1, below[parents] & below[children]
     animals = [every[row] for row in np.flatnonzero(below)]
-    return _data_set(animals, row_of[edges[inside & ~gone]], row_of[edges[inside & gone]])
+    return _data_set(animals, row_of[edges[inside & ~gone]], row_of[edges[inside & gone]], ways)
 
 
 def hypernyms(top: str | None = None) -> Graph:
@@ -103,7 +103,7 @@ def hypernyms(top: str | None = None) -> Graph:
     inside = np.ones(len(every), dtype=np.bool_) if top is None else _at_and_under(top)
     row_of, joins = np.cumsum(inside) - 1, inside[edges].all(axis=1)
     rows = np.flatnonzero(inside)
-    return _data_set([every[row] for row in rows], row_of[edges[joins]], edges[:0], text=False).graph
+    return _data_set([every[row] for row in rows], row_of[edges[joins]], edges[:0], ()).graph
 
 
 def _at_and_under(word: str) -> NDArray[np.bool_]:
@@ -122,7 +122,9 @@ def _hypernyms() -> Pairs:
     return np.array([(row_of[each.offset], row_of[other]) for each in every for other in each.hypernyms])
 
 
-def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs, *, text: bool = True) -> DataSet:
+def _data_set(
+    every: Sequence[Synset], train: Pairs, test: Pairs, ways: Collection[str] = ("words",)
+) -> DataSet:
     senses: Counter[str] = Counter()
     keys = []
     for each in every:
@@ -130,6 +132,6 @@ def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs, *, text: bool 
         keys.append(f"{each.words[0]}.{senses[each.words[0]]}")
     labels = {LABEL: np.ones(len(every), dtype=np.bool_)}
     texts = {"text": [each.text for each in every]}
-    attributes = attributed([Attribute("text", text=True)], texts, len(every), labels) if text else None
+    attributes = attributed(read_text("text", ways), texts, len(every), labels) if ways else None
     graph = linked(len(every), {HYPERNYM: train}, labels=labels, keys=keys, attributes=attributes)
     return DataSet(graph, truth_by_pattern(graph, {HYPERNYM: test}))

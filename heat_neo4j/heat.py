@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +25,7 @@ from heat_neo4j._utils.random import RandomState, draw_seed
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.classes.prediction import PredictedClasses, predict_classes, values_by_row
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
+from heat_neo4j.duplicates.search import Duplicates, find_duplicates
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, checked_schedule, fit_points
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.errors import ConfigError
@@ -875,6 +876,84 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         seed, progress = int(getattr(self, "seed_", 0)), as_progress(on_progress)
         return predict_classes(
             self.graph_, self.embedding_, rows, label=label, seed=seed, on_progress=progress
+        )
+
+    def duplicates(
+        self,
+        names: Sequence[Any] | None = None,
+        properties: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        label: str | None = None,
+        unique: Sequence[str] | None = None,
+        k: int = 100,
+        min_probability: float = 0.0,
+    ) -> Duplicates:
+        """Return the pairs of nodes that are most likely the same thing.
+
+        Names are compared by their letters, by their words in any order and as acronyms; then neighbours and
+        places in the space, vectors, and the values of other properties.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Name of each node, None where it has none; those of `nodes_` if not given.
+        properties : mapping of str to sequence, optional
+            Values of other properties, one or a list for each node, None where unknown.
+        label : str, optional
+            Compare nodes with this label only. Both nodes of a pair always have the same labels.
+        unique : sequence of str, optional
+            Properties of which a thing has one value: pairs that differ in one are left out. By default those
+            that agree by chance in at most 1 % of pairs, and in candidates at least three times as often.
+        k : int
+            How many pairs, 1 or more.
+        min_probability : float
+            Leave out pairs that are less likely, [0, 1].
+
+        Returns
+        -------
+        Duplicates
+            The likeliest first, without pairs that a relationship joins. The same bits for any number of
+            threads.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, a property has not one value for each node, there is no such
+            label or property, or there are fewer than two nodes to compare.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Notes
+        -----
+        No pair is labelled, so a probability rests on how often duplicates are alike in general. It is too
+        high where different things have nearly the same name and neighbours, as two releases of one library.
+
+        References
+        ----------
+        I. Fellegi and A. Sunter, "A theory for record linkage", JASA 64 (1969).
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> graph = nx.les_miserables_graph()
+        >>> graph.add_edges_from([("Jean Valjaen", each) for each in list(graph["Valjean"])[::2]])
+        >>> model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(graph)
+        >>> names = ["Jean Valjean" if name == "Valjean" else name for name in model.nodes_]
+        >>> model.duplicates(names, k=1).to_frame("pandas")["second"].item()
+        'Jean Valjaen'
+        """
+        check_is_fitted(self, "embedding_")
+        return find_duplicates(
+            self.embedding_,
+            self.graph_,
+            self.graph_.names if names is None else names,
+            properties,
+            label=label,
+            unique=unique,
+            k=k,
+            min_probability=min_probability,
+            n_threads=self.n_threads,
         )
 
     def score(self, X: Any = None, y: None = None) -> float:

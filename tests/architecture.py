@@ -16,7 +16,7 @@ FLOORS = (
     {"_utils"},
     {"graph", "geometry", "attributes", "local_server"},
     {"patterns", "embedding", "inputs"},
-    {"classes", "clusters", "database", "linkpred"},
+    {"classes", "clusters", "database", "duplicates", "linkpred"},
     {"heat", "plots"},
     {"pipeline", "evaluation"},
     {"client", "explore", "retrieval", "worker", "demo"},

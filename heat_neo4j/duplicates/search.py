@@ -1,0 +1,233 @@
+"""Find the pairs of nodes that are likely to be the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+from heat_neo4j._utils.display import did_you_mean, plural
+from heat_neo4j._utils.frames import Result, column_of
+from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j._utils.validation import check_integer, check_probability
+from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.attributes.vectors import is_vector
+from heat_neo4j.duplicates.blocking import Pairs, candidate_pairs
+from heat_neo4j.duplicates.comparisons import Compared, surroundings
+from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
+from heat_neo4j.duplicates.names import Names
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+
+Array = NDArray[np.float64]
+
+_SEED = 0
+_RANDOM_PAIRS = 200_000
+_REASONS = 3
+_RARE = 0.01  # chance agreement of an identifying property, at most
+_EXCESS = 3.0  # times as often as by chance its values agree in candidates, at least
+_FEWEST = 3  # candidates that agree in it
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Duplicates(Result):
+    """Pairs of nodes that are likely to be the same thing, likeliest first.
+
+    Parameters
+    ----------
+    first, second : int64 arrays of shape (L,)
+        Rows of the graph, first < second.
+    probability : float64 array of shape (L,)
+        Probability that both are the same, descending; see `HEAT.duplicates` for what it means.
+    log_odds : float64 array of shape (L,)
+        By which the pairs are ranked.
+    distance : float64 array of shape (L,)
+        Hyperbolic distance of the two nodes.
+    reasons : tuple of str
+        For each pair, the two or three comparisons that weigh most, in words.
+    names : sequence
+        What results call the nodes, by row.
+    texts : sequence of str
+        Names that were compared, by row.
+    n_candidates : int
+        Pairs that were compared.
+    notes : tuple of str
+        What was left out, one line each.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    probability: Array
+    log_odds: Array
+    distance: Array
+    reasons: tuple[str, ...]
+    names: Sequence[Any]
+    texts: Sequence[str]
+    n_candidates: int
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __repr__(self) -> str:
+        return f"Duplicates({plural(len(self), 'pair')} of {plural(self.n_candidates, 'candidate')})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pairs as JSON data."""
+        columns = {name: list(values) for name, values in self._columns().items()}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {"candidates": self.n_candidates, "pairs": rows, "notes": list(self.notes)}
+
+    def _columns(self) -> dict[str, Any]:
+        ends = (self.first.tolist(), self.second.tolist())
+        return {
+            "first": column_of([self.names[row] for row in ends[0]]).tolist(),
+            "second": column_of([self.names[row] for row in ends[1]]).tolist(),
+            "first_name": [self.texts[row] for row in ends[0]],
+            "second_name": [self.texts[row] for row in ends[1]],
+            "probability": self.probability.tolist(),
+            "distance": self.distance.tolist(),
+            "reason": list(self.reasons),
+            "rank": list(range(1, len(self) + 1)),
+        }
+
+
+@one_blas_thread()
+def find_duplicates(
+    embedding: Array,
+    graph: Graph,
+    names: Sequence[Any],
+    properties: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    label: str | None = None,
+    unique: Sequence[str] | None = None,
+    k: int = 100,
+    min_probability: float = 0.0,
+    n_threads: int | None = None,
+) -> Duplicates:
+    """Return the pairs of nodes that are most likely the same thing; see `HEAT.duplicates`."""
+    check_integer("k", k, minimum=1)
+    check_probability("min_probability", min_probability)
+    properties = properties or {}
+    for name, values in {"names": names, **properties}.items():
+        if len(values) != graph.n_nodes:
+            raise ValueError(f"{name} has {plural(len(values), 'value')} for {plural(graph.n_nodes, 'node')}")
+    if missing := [name for name in unique or () if name not in properties]:
+        raise ValueError(
+            f"unique names {missing[0]!r}, which is no property{did_you_mean(missing[0], properties)}"
+        )
+    if label is not None and label not in graph.labels:
+        raise ValueError(f"no node has the label {label!r}{did_you_mean(label, graph.labels)}")
+    texts = ["" if name is None else str(name) for name in names]
+    rows = np.flatnonzero(np.ones(graph.n_nodes, np.bool_) if label is None else graph.labels[label])
+    if len(rows) < 2:
+        raise ValueError("fewer than two nodes to compare")
+    own = Names([texts[row] for row in rows.tolist()])
+    around, points = surroundings(graph, rows), embedding[rows]
+    kinds = _label_sets(graph, rows)
+    pairs = _candidates(own, around, points, kinds, n_threads)
+    pairs = _apart(graph, rows, pairs)
+    sizes = np.bincount(kinds).astype(np.int64)
+    compared = Compared(pairs, _random_pairs(len(rows)), max(1, int((sizes * (sizes - 1) // 2).sum())))
+    comparisons = [compared.by_names(own), compared.by_structure(around, points)]
+    comparisons += [compared.by_vectors(name, each) for name, each in _vectors(graph, rows)]
+    comparisons += [
+        compared.by_values(name, [values[row] for row in rows.tolist()])
+        for name, values in properties.items()
+    ]
+    unique = _identifying(comparisons) if unique is None else unique
+    differs = np.zeros(len(pairs), dtype=np.bool_)
+    notes = []
+    for each in comparisons:
+        if each.name in unique:
+            differs |= each.levels == 0
+            gone = plural(int(np.count_nonzero(each.levels == 0)), "candidate")
+            notes.append(f"{each.name} identifies nodes: {gone} that differ in it left out")
+    pairs, comparisons = pairs[~differs], [each.among(~differs) for each in comparisons]
+    fitted = fit_weights(comparisons)
+    chance = expit(fitted.log_odds)
+    apart = pair_distances(points, pairs)
+    found = np.flatnonzero(chance >= min_probability)
+    order = found[np.lexsort((apart[found], -fitted.log_odds[found]))][:k]
+    return Duplicates(
+        first=rows[pairs[order, 0]],
+        second=rows[pairs[order, 1]],
+        probability=chance[order],
+        log_odds=fitted.log_odds[order],
+        distance=apart[order],
+        reasons=tuple(_reason(comparisons, fitted.weights, place) for place in order.tolist()),
+        names=graph.names,
+        texts=texts,
+        n_candidates=len(pairs),
+        notes=tuple(notes),
+    )
+
+
+def _label_sets(graph: Graph, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a code of the labels of each of some rows."""
+    if not graph.labels:
+        return np.zeros(len(rows), dtype=np.int64)
+    masks = np.column_stack([carries[rows] for carries in graph.labels.values()])
+    return np.unique(masks, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _candidates(
+    names: Names, around: sparse.csr_array, points: Array, kinds: NDArray[np.int64], n_threads: int | None
+) -> Pairs:
+    """Return the candidate pairs among the nodes of each kind."""
+    found = [np.empty((0, 2), dtype=np.int64)]
+    for kind in np.unique(kinds):
+        own = np.flatnonzero(kinds == kind)
+        found.append(own[candidate_pairs(names.among(own), around[own], points[own], n_threads=n_threads)])
+    return np.concatenate(found)
+
+
+def _apart(graph: Graph, rows: NDArray[np.int64], pairs: Pairs) -> Pairs:
+    """Return the pairs that no relationship joins: a node's double is not its neighbour."""
+    ends = rows[pairs]
+    joined = np.asarray(graph.adjacency[ends[:, 0], ends[:, 1]]).ravel() != 0.0
+    return np.asarray(pairs[~joined])
+
+
+def _random_pairs(n: int) -> Pairs:
+    pairs = np.random.default_rng(_SEED).integers(n, size=(_RANDOM_PAIRS, 2))
+    return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]])
+
+
+def _vectors(graph: Graph, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[Any]]]:
+    if graph.attributes is None:
+        return
+    for entry, place, _ in graph.attribute_blocks():
+        if is_vector(entry):
+            block = graph.attributes[rows][:, place]
+            yield Attribute.of(entry).name, block if isinstance(block, np.ndarray) else block.toarray()
+
+
+def _identifying(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return the properties that identify nodes: agreement by chance is rare, and candidates agree often.
+
+    Where candidates agree no more often than by chance, all values differ, as numbers of records do, and two
+    of them are no contradiction.
+    """
+    found = []
+    for each in comparisons:
+        agree = np.count_nonzero(each.levels == 1)
+        by_chance = each.chance_agreement * np.count_nonzero(each.levels != MISSING)
+        if each.chance_agreement <= _RARE and agree >= max(_FEWEST, _EXCESS * by_chance):
+            found.append(each.name)
+    return found
+
+
+def _reason(comparisons: Sequence[Comparison], weights: Array, place: int) -> str:
+    """Return the comparisons that weigh most in a pair, in words."""
+    order = np.argsort(-np.abs(weights[place]), kind="stable")[:_REASONS]
+    return ", ".join(
+        f"{comparisons[column].reasons[comparisons[column].levels[place]]} ({weights[place, column]:+.1f})"
+        for column in order.tolist()
+        if comparisons[column].levels[place] != MISSING
+    )

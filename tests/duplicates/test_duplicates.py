@@ -1,0 +1,230 @@
+"""Duplicates: names, candidates, contradictions, probabilities, and the pairs that are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j import HEAT
+from heat_neo4j.duplicates.blocking import K, candidate_pairs
+from heat_neo4j.duplicates.comparisons import Compared, surroundings
+from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
+from heat_neo4j.duplicates.names import Names, row_products
+from heat_neo4j.duplicates.search import find_duplicates
+from heat_neo4j.geometry.hyperboloid import from_poincare
+from heat_neo4j.graph import Graph, Relationships
+
+ONE = np.array([[0, 1]])
+WORDS = [
+    "amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron",
+    "islet", "jasper", "knoll", "larch", "maple", "north", "otter", "pearl",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        ("National Weather Service", "Natoinal Weather Servic", True),
+        ("National Weather Service", "NationalWeather Service", True),
+        ("National Weather Service", "National Postal Service", False),
+        ("Release 41 of the library", "Release 42 of the library", False),
+        ("Jon", "Jan", False),
+    ],
+)
+def test_names_with_few_errors_are_spelled_alike(first: str, second: str, alike: bool) -> None:
+    assert Names([first, second]).spelled_alike(ONE).item() == alike
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "letters"),
+    [
+        ("DGIA", "Delegation Generale Intelligence Artificielle", 4),
+        ("D.G.I.A.", "Délégation Générale à l'Intelligence Artificielle", 0),
+        ("F.B.I.", "Federal Bureau of Investigation", 3),
+        ("FBOI", "Federal Bureau of Investigation", 4),
+        ("CIA", "Federal Bureau of Investigation", 0),
+        ("", "Federal Bureau", 0),
+    ],
+)
+def test_an_acronym_is_known_by_the_initials(first: str, second: str, letters: int) -> None:
+    assert Names([first, second]).acronym_length(ONE).item() == letters
+    assert Names([second, first]).acronym_length(ONE).item() == letters
+
+
+def test_the_same_words_in_another_order_are_the_same_name() -> None:
+    names = Names(["Peña, José", "jose pena", "Jose Pina", "", ""])
+    pairs = np.array([[0, 1], [0, 2], [3, 4]])
+    assert names.same_words(pairs).tolist() == [True, False, False]
+    assert names.cosine(pairs)[0] == pytest.approx(1.0)
+
+
+def _points(n: int, seed: int = 0) -> NDArray[np.float64]:
+    return from_poincare(np.random.default_rng(seed).uniform(-0.6, 0.6, size=(n, 2)))
+
+
+def test_candidates_grow_with_the_nodes_not_with_the_pairs() -> None:
+    n = 400
+    names = Names(["the very same name"] * n)
+    around = sparse.csr_array(np.ones((n, 3)))
+    pairs = candidate_pairs(names, around, _points(n), n_threads=1)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert len(pairs) <= 4 * K * n
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+
+
+def test_a_rare_value_in_common_weighs_more_and_missing_values_nothing() -> None:
+    candidates = np.array([[0, 1], [2, 3], [0, 2], [0, 4]])
+    compared = Compared(candidates, candidates, 1000)
+    values = ["rare", "Rare", "common", "common", None, *["common"] * 20]
+    comparison = compared.by_values("colour", values)
+    assert comparison.levels.tolist() == [1, 1, 0, MISSING]
+    weights = fit_weights([comparison]).weights[:, 0]
+    assert weights[0] > weights[1] > 0.0 > weights[2]
+    assert weights[3] == 0.0
+
+
+def test_a_node_without_a_vector_is_not_compared_by_it() -> None:
+    directions = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    compared = Compared(np.array([[0, 1], [0, 2], [0, 3]]), np.array([[0, 1], [0, 2], [1, 2]]), 10)
+    same, other, missing = compared.by_vectors("vector", directions).levels.tolist()
+    assert same > other > missing == MISSING
+
+
+def test_lists_agree_in_a_value_that_both_have() -> None:
+    compared = Compared(np.array([[0, 1], [0, 2], [0, 3]]), ONE, 10)
+    emails = [["a@x", "b@x"], ["B@x"], "c@x", []]
+    assert compared.by_values("email", emails).levels.tolist() == [1, 0, MISSING]
+
+
+def test_neighbours_count_by_type_direction_and_rarity() -> None:
+    pairs = (np.array([0, 1, 2, 3, 4, 5, 8, 8]), np.array([6, 6, 7, 7, 7, 7, 0, 9]))
+    graph = Graph(
+        sparse.csr_array((np.ones(8), pairs), shape=(10, 10)),
+        relationships=Relationships.from_pairs({"T": pairs}),
+    )
+    around = surroundings(graph, np.arange(10))
+    shared = (around @ around.T).toarray()
+    assert shared[0, 1] > shared[2, 3] > 0.0
+    assert shared[0, 9] > 0.0, "8 leads to both"
+    assert shared[6, 8] == 0.0, "0 leads to one, and the other leads to 0"
+
+
+def test_a_hub_shares_with_a_pair_what_the_matrix_product_says() -> None:
+    rows = sparse.random_array((40, 200), density=0.1, rng=np.random.default_rng(1), format="lil")
+    rows[3] = 0.5
+    rows = sparse.csr_array(rows)
+    pairs = np.array([(a, b) for a in range(40) for b in range(40) if a != b])
+    expected = (rows @ rows.T).toarray()[tuple(pairs.T)]
+    np.testing.assert_allclose(row_products(rows, pairs), expected)
+
+
+def test_the_share_of_duplicates_follows_the_candidates() -> None:
+    levels = np.repeat([0, 1], [9_900, 100])
+    comparison = Comparison("name", ("no", "yes"), levels, np.array([0.999, 0.001]), np.array([0.1, 0.9]))
+    log_odds = fit_weights([comparison]).log_odds
+    chance = 1.0 / (1.0 + np.exp(-log_odds))
+    assert chance.sum() == pytest.approx(100, rel=0.2)
+    assert chance[-1] > 0.8
+    assert chance[0] < 0.01
+
+
+class Case:
+    """120 clubs with three-word names and members of their own; three of them are doubled."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(3)
+        clubs, members = 120, 180
+        self.names = [" ".join(random.choice(WORDS, 3, replace=False)) for _ in range(clubs)]
+        self.names = [f"{name} {'abcdefghijklmno'[row % 15] * 3}{row}" for row, name in enumerate(self.names)]
+        ends = [
+            (row, clubs + int(member)) for row in range(clubs) for member in random.integers(members, size=8)
+        ]
+        first = clubs + members
+        words = self.names[1].split()
+        self.doubles = [" ".join(self.names[0].split()[::-1]), "".join(word[0] for word in words).upper()]
+        self.doubles += [self.names[2].replace("a", "e", 1)]
+        for place in range(3):
+            own = [member for row, member in ends if row == place]
+            ends += [(first + place, member) for member in own[::2]]
+        n = first + 3
+        self.names += [""] * members + self.doubles
+        pairs = np.array(sorted(set(ends))).T
+        is_club = (np.arange(n) < clubs) | (np.arange(n) >= first)
+        self.graph = Graph(
+            sparse.csr_array((np.ones(pairs.shape[1]), tuple(pairs)), shape=(n, n)),
+            labels={"Club": is_club, "Member": ~is_club},
+            relationships=Relationships.from_pairs({"HAS": (pairs[0], pairs[1])}),
+        )
+        self.pairs = {(0, first), (1, first + 1), (2, first + 2)}
+        self.founded = [1900 + row if is_club[row] else None for row in range(n)]
+        self.model = HEAT(3, alpha=0.0, walks_per_node=4, random_state=0, n_threads=1).fit(self.graph)
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case()
+
+
+def test_doubles_come_first_and_say_why(case: Case) -> None:
+    found = case.model.duplicates(case.names, label="Club", k=3)
+    assert set(zip(found.first.tolist(), found.second.tolist(), strict=True)) == case.pairs
+    assert (np.diff(found.probability) <= 0.0).all()
+    assert any("same words" in reason for reason in found.reasons)
+    assert any("acronym" in reason for reason in found.reasons)
+    assert repr(found).startswith("Duplicates(3 pairs of ")
+    frame = found.to_frame("pandas")
+    assert list(frame) == [
+        "first", "second", "first_name", "second_name", "probability", "distance", "reason", "rank",
+    ]  # fmt: skip
+    assert len(found.to_dict()["pairs"]) == 3
+
+
+def test_a_pair_with_two_unique_values_is_left_out(case: Case) -> None:
+    founded = list(case.founded)
+    founded[-1] = founded[2]
+    differ = {(0, 300), (1, 301)}
+    found = case.model.duplicates(case.names, {"founded": founded}, label="Club", unique=["founded"], k=10)
+    pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    assert not pairs & differ
+    assert found.second[0] == 302
+    assert "founded identifies nodes" in found.notes[0]
+
+
+def test_values_that_agree_beyond_chance_identify_nodes_and_numbers_of_records_do_not(case: Case) -> None:
+    numbers = list(range(len(case.names)))
+    assert not case.model.duplicates(case.names, {"number": numbers}, label="Club").notes
+    born = list(case.founded)
+    for row in range(3):
+        born[300 + row] = born[row]
+    assert case.model.duplicates(case.names, {"born": born}, label="Club").notes
+
+
+def test_pairs_have_the_same_labels_and_no_relationship() -> None:
+    ends = (np.array([0, 0, 1, 2]), np.array([1, 4, 4, 4]))
+    is_club = np.arange(5) < 4
+    graph = Graph(sparse.csr_array((np.ones(4), ends), shape=(5, 5)), labels={"A": is_club, "B": ~is_club})
+    found = find_duplicates(_points(5), graph, ["one name"] * 5, n_threads=1)
+    pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    assert pairs == {(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
+
+
+def test_the_same_bits_for_any_number_of_threads(case: Case) -> None:
+    one, two = (
+        find_duplicates(case.model.embedding_, case.graph, case.names, label="Club", n_threads=threads)
+        for threads in (1, 2)
+    )
+    assert one.log_odds.tobytes() == two.log_odds.tobytes()
+    assert one.first.tobytes() == two.first.tobytes()
+
+
+def test_mistakes_are_named(case: Case) -> None:
+    with pytest.raises(ValueError, match="no node has the label 'Clubs': did you mean"):
+        case.model.duplicates(case.names, label="Clubs")
+    with pytest.raises(ValueError, match="names has 1 value for 303 nodes"):
+        case.model.duplicates(["one"])
+    with pytest.raises(ValueError, match="unique names 'born'"):
+        case.model.duplicates(case.names, unique=["born"])
+    with pytest.raises(ValueError, match="k must be"):
+        case.model.duplicates(case.names, k=0)

@@ -33,12 +33,16 @@ class ColourScale:
         Values at the beginning, in the middle and at the end.
     by_rank : bool
         Whether a shade stands for the share of nodes with a lower value, rather than for the value itself.
+    lowest, highest : list of str, `N_SHADES` each
+        The lowest value of each shade or a brighter one, and the highest of each shade or a darker one.
     """
 
     name: str
     shade: NDArray[np.uint8]
     ticks: list[str]
     by_rank: bool
+    lowest: list[str]
+    highest: list[str]
 
 
 def colour_scale(name: str, values: Sequence[Any]) -> ColourScale | None:
@@ -69,7 +73,11 @@ def colour_scale(name: str, values: Sequence[Any]) -> ColourScale | None:
         middle = np.floor(middle) if np.array_equal(ordered, np.floor(ordered)) else middle
     shade = np.full(len(values), N_SHADES, dtype=np.uint8)
     shade[known] = np.minimum(share * N_SHADES, N_SHADES - 1)
-    return ColourScale(name, shade, _ticks(kind, (low, middle, high)), by_rank)
+    rising, shades = np.sort(shade[known]), np.arange(N_SHADES)
+    lowest = ordered[np.searchsorted(rising, shades)]
+    highest = ordered[np.searchsorted(rising, shades, "right") - 1]
+    ticks, *ends = (_ticks(kind, each) for each in ((low, middle, high), lowest.tolist(), highest.tolist()))
+    return ColourScale(name, shade, ticks, by_rank, *ends)
 
 
 def _number_or_date(value: Any) -> tuple[str, float]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page_data
-from heat_neo4j.explore.colour_scale import ColourScale
+from heat_neo4j.explore.facets import Facet, Groups
 from heat_neo4j.explore.page_data import Links
 from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph
@@ -33,8 +33,8 @@ SHA256 = {
 
 _FOLDER = files("heat_neo4j.explore").joinpath("assets", "vendor")
 _SOURCES = (
-    "geometry.js", "colours.js", "data.js", "scene.js", "webgl.js", "canvas.js",
-    "labels.js", "panel.js", "interaction.js", "main.js",
+    "geometry.js", "colours.js", "data.js", "scene.js", "webgl.js", "canvas.js", "labels.js",
+    "sheet.js", "picture.js", "panel.js", "interaction.js", "main.js",
 )  # fmt: skip
 _PLACEHOLDER = re.compile(r"\{\{([a-z]+)\}\}")
 
@@ -59,10 +59,11 @@ def build_page(
     graph: Graph,
     *,
     names: Sequence[str] = (),
-    groups: Sequence[str | None] = (),
-    scale: ColourScale | None = None,
+    keys: Sequence[str] = (),
+    facets: Sequence[Facet] = (Groups("", ()),),
     properties: Mapping[str, Sequence[Any]] | None = None,
     neighbours: Neighbours | None = None,
+    space: NDArray[np.float64] | None = None,
     predicted: Links | None = None,
     most_of_each: int | None = None,
     runs: Iterable[Mapping[str, Any]] = (),
@@ -71,20 +72,23 @@ def build_page(
 ) -> str:
     """Return an HTML page for exploring a 2-dimensional embedding: N points of the hyperboloid, time last.
 
-    The page is one file and loads nothing. Nodes have names, properties of any kind, and either groups, of
-    which the ten largest get a colour each, or shades of a scale. Of a graph that knows directions and types,
-    the six most frequent types get a colour each, and relationships narrow from source to target. Neighbours,
-    which may come from an embedding of more dimensions, and predicted links, by rank and `most_of_each` at
-    most, are listed for a selected node. `runs` are as of `page_data.runs_part`, `note` is a line below the
-    title. Lengths that disagree, and groups beside a scale, are a ValueError.
+    The page is one file and loads nothing. Nodes have names, keys that addresses call them by (else their
+    names) and properties of any kind. They are coloured by one of the facets, at first by the first, and
+    filtered by all; of groups, the ten largest get a colour each. Of a graph that knows directions and types,
+    the six most frequent types get a colour each, and relationships narrow from source to target. Neighbours
+    and predicted links, by rank and `most_of_each` at most, are listed for a selected node; `space` are the
+    points that they come from, shape (N, d + 1), if these are not the ones that are drawn. `runs` are as of
+    `page_data.runs_part`, `note` is a line below the title. Lengths that disagree are a ValueError.
     """
     n = graph.n_nodes
+    first, *others = (page_data.facet_part(facet, n) for facet in facets)
     parts = {
-        "nodes": page_data.nodes_part(embedding, graph) | page_data.colours_part(groups, scale, n),
+        "nodes": page_data.nodes_part(embedding, graph) | {"facet": first},
         "edges": page_data.edges_part(page_data.joined_pairs(graph), n),
         "names": page_data.names_part(names, n),
+        "facets": others,
         "links": page_data.links_part(predicted, graph, most_of_each),
-        "lists": page_data.lists_part(neighbours, properties or {}, n),
+        "lists": page_data.lists_part(neighbours, properties or {}, n, space=space, keys=keys),
         "runs": list(runs),
     }
     return _assemble(parts, title, note)

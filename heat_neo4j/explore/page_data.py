@@ -17,13 +17,13 @@ from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.explore.colour_scale import N_SHADES, ColourScale
-from heat_neo4j.geometry.hyperboloid import check_points
+from heat_neo4j.explore.facets import N_GROUPS, Facet, Groups
+from heat_neo4j.geometry.hyperboloid import check_points, radius
 from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
-N_GROUPS = 10  # most groups with a colour of their own
-N_TYPES = 6  # and most types
+N_TYPES = 6  # most types of relationships with a colour of their own
 
 Links = PredictedLinks | StoredLinks
 
@@ -52,19 +52,20 @@ def nodes_part(embedding: NDArray[np.float64], graph: Graph) -> dict[str, Any]:
     return part
 
 
-def colours_part(groups: Sequence[str | None], scale: ColourScale | None, n_nodes: int) -> dict[str, Any]:
-    """Return the colours of nodes: ``group`` is an index into ``legend``, or a shade of ``scale``.
+def facet_part(facet: Facet, n_nodes: int) -> dict[str, Any]:
+    """Return a facet of nodes: ``group`` is an index into ``legend``, or a shade of ``scale``.
 
-    A ValueError if there are groups beside a scale, or not one for each of the nodes.
+    A ValueError if it has not one value for each of the nodes.
     """
-    if len(groups) not in (0, n_nodes):
-        raise ValueError(f"groups must have one entry per node: {len(groups)} for {n_nodes}")
-    if scale is None:
-        legend, codes = _legend(groups, n_nodes)
-        return {"legend": legend, "group": _packed(codes, "<u1")}
-    if len(groups) or len(scale.shade) != n_nodes:
-        raise ValueError(f"a scale needs {n_nodes} shades, and no groups beside it")
-    return {"legend": [], "group": _packed(scale.shade, "<u1"), "scale": _described(scale)}
+    part: dict[str, Any] = {"name": printable(facet.name)}
+    if isinstance(facet, Groups):
+        if len(facet.values) not in (0, n_nodes):
+            raise ValueError(f"groups must have one entry per node: {len(facet.values)} for {n_nodes}")
+        legend, codes = _legend(facet.values, n_nodes)
+        return part | {"legend": legend, "group": _packed(codes, "<u1")}
+    if len(facet.shade) != n_nodes:
+        raise ValueError(f"a scale needs {n_nodes} shades, got {len(facet.shade)}")
+    return part | {"legend": [], "group": _packed(facet.shade, "<u1"), "scale": _described(facet)}
 
 
 def names_part(names: Sequence[str], n_nodes: int) -> list[str]:
@@ -109,9 +110,18 @@ def links_part(links: Links | None, graph: Graph, most_of_each: int | None = Non
 
 
 def lists_part(
-    neighbours: Neighbours | None, properties: Mapping[str, Sequence[Any]], n_nodes: int
+    neighbours: Neighbours | None,
+    properties: Mapping[str, Sequence[Any]],
+    n_nodes: int,
+    *,
+    space: NDArray[np.float64] | None = None,
+    keys: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what is listed of each node: values of properties, one text a node, and its nearest nodes."""
+    """Return what is listed of each node: values of properties, one text a node, and its nearest nodes.
+
+    ``radius`` is that of the points `space`, if they are not those of the picture. `keys` are what addresses
+    call the nodes, if not by their names.
+    """
     for name, values in properties.items():
         if len(values) != n_nodes:
             raise ValueError(f"{name} must have one entry per node: {len(values)} for {n_nodes}")
@@ -121,6 +131,10 @@ def lists_part(
             for name, values in properties.items()
         ]
     }
+    if space is not None:
+        part["space"] = {"dimensions": space.shape[1] - 1, "radius": _thousandths(radius(space))}
+    if keys:
+        part["keys"] = names_part(keys, n_nodes)
     if neighbours is not None:
         if len(neighbours.partner) != n_nodes:
             raise ValueError(
@@ -223,8 +237,9 @@ def _entries(counts: Mapping[str, int], most: int) -> list[dict[str, Any]]:
 
 def _described(scale: ColourScale) -> dict[str, Any]:
     return {
-        "name": printable(scale.name),
         "ticks": scale.ticks,
+        "lowest": scale.lowest,
+        "highest": scale.highest,
         "by_rank": scale.by_rank,
         "shades": N_SHADES,
         "missing": int((scale.shade == N_SHADES).sum()),

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.clusters.result import cluster_nodes
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.explore.colour_scale import ColourScale, colour_scale
+from heat_neo4j.explore.colour_scale import ColourScale
+from heat_neo4j.explore.facets import Facet, Groups, facet_of
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.explore.page_data import runs_part
 from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
@@ -25,22 +27,14 @@ _LONGEST_TEXT = 240
 
 
 @dataclass(frozen=True, eq=False)
-class Colours:
-    """What colours the nodes: groups, or a scale in their place."""
-
-    groups: Sequence[str | None]
-    scale: ColourScale | None
-    values: Sequence[Any] | None  # of the property they are of; None for labels
-
-
-@dataclass(frozen=True, eq=False)
 class PageData:
     """A published model, ready to become a page; see `build_page`."""
 
     model: PublishedModel
     flat: NDArray[np.float64]  # (N, 3): points of the plane, the published ones or a second embedding
     names: Sequence[str]
-    colours: Colours
+    keys: Sequence[str]  # what addresses call the nodes; empty if their names
+    facets: Sequence[Facet]  # what colours the nodes, the first at first
     neighbours: Neighbours  # by the published coordinates, in all their dimensions
     links: StoredLinks | None
     properties: Mapping[str, Sequence[Any]]
@@ -74,10 +68,11 @@ class PageData:
             self.flat,
             model.graph,
             names=self.names,
-            groups=self.colours.groups,
-            scale=self.colours.scale,
+            keys=self.keys,
+            facets=self.facets,
             properties=self.properties,
             neighbours=self.neighbours,
+            space=model.embedding if self.trained else None,
             predicted=self.links,
             most_of_each=None if whole else k,
             runs=runs_part(self.runs, model.run.run_id),
@@ -98,22 +93,23 @@ def read_page_data(
     caption: Key | None = None,
     color_by: str | None = None,
     show: Sequence[str] = (),
+    clusters: bool = False,
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> PageData:
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
-    `caption` is the property that names the nodes, `color_by` the one to colour by, and `show` are
-    properties to list. Errors are those of `read_published`, `node_names` and `read_colours`.
+    `caption` is the property that names the nodes, `color_by` the one to colour by at first, and `show` are
+    properties to list. `clusters` are found and named if asked for. Errors are those of `read_published`,
+    `node_names` and `read_property`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
     names = published_model.node_names(store, published, caption, _LONGEST_TEXT)
-    colours = read_colours(store, published, color_by)
-    properties = {} if colours.values is None else {str(color_by): colours.values}
-    for name in show:
-        if name not in properties:
-            properties[name] = store.read_property(published.graph, name)
+    keys = published_model.node_names(store, published, None, _LONGEST_TEXT) if caption else []
+    wanted = dict.fromkeys([*([] if color_by is None else [color_by]), *show])
+    properties = {name: store.read_property(published.graph, name) for name in wanted}
+    groups = cluster_columns(published, names, n_threads=n_threads) if clusters else {}
     neighbours = nearest_neighbours(
         published.embedding, listed(published.graph.n_nodes), n_threads=n_threads, on_progress=on_progress
     )
@@ -122,23 +118,48 @@ def read_page_data(
         model=published,
         flat=flat,
         names=names,
-        colours=colours,
+        keys=keys,
+        facets=page_facets(published_model.label_groups(published.graph), properties, groups, color_by),
         neighbours=neighbours,
         links=links,
-        properties=properties,
+        properties=properties | groups,
         runs=store.runs(model),
     )
 
 
-def read_colours(store: Neo4jStore, published: PublishedModel, color_by: str | None) -> Colours:
-    """Return the colours of nodes by a property, or by their labels if it is None.
+def page_facets(
+    labels: Sequence[str | None],
+    properties: Mapping[str, Sequence[Any]],
+    clusters: Mapping[str, Sequence[str]],
+    color_by: str | None,
+) -> list[Facet]:
+    """Return what the page can colour by: first `color_by`, else clusters, else labels.
 
-    Its values make a scale, as of `colour_scale`, or else groups. Errors are those of
-    `read_property`.
+    Properties of too many different values are left out, unless one is `color_by`.
     """
-    if color_by is None:
-        return Colours(published_model.label_groups(published.graph), None, None)
-    values = store.read_property(published.graph, color_by)
-    scale = colour_scale(color_by, values)
-    groups = published_model.texts(values, _LONGEST_TEXT) if scale is None else []
-    return Colours(groups, scale, values)
+    first = [] if color_by is None else [facet_of(color_by, properties[color_by])]
+    others = [facet_of(name, values) for name, values in properties.items() if name != color_by]
+    return [
+        *first,
+        *(Groups(name, values) for name, values in clusters.items()),
+        Groups("labels" if labels else "", labels),
+        *(facet for facet in others if isinstance(facet, ColourScale) or facet.is_telling),
+    ]
+
+
+def cluster_columns(
+    published: PublishedModel, names: Sequence[str], *, n_threads: int | None = None
+) -> dict[str, list[str]]:
+    """Return the cluster of each node on each level, by its number, name and telling values."""
+    graph = published.graph
+    found = cluster_nodes(published.embedding, graph, seed=int(published.run.seed or 0), n_threads=n_threads)
+    name_of = dict(zip(graph.names, names, strict=True))
+    called = {
+        (each.level, each.cluster): f"{each.cluster} {name_of[each.name]}"
+        + (f" ({', '.join(each.words)})" if each.words else "")
+        for each in found.clusters
+    }
+    return {
+        f"clusters {level}": [called[level, number] for number in column.tolist()]
+        for level, column in enumerate(found.groups.T, start=1)
+    }

@@ -32,6 +32,7 @@ from heat_neo4j.cli.output import Log, Reporter, facts, log_lines, print_json, p
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.errors import HeatError
+from heat_neo4j.explore.facets import Groups
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.linkpred.explanation import LinkExplanation, SharedAttribute, Tie, Way
@@ -323,8 +324,8 @@ CORNERS = from_poincare(0.5 * np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]]))
 @pytest.mark.parametrize("text", [EVERY, *SEQUENCES, "</script><!--", "&<>'\""], ids=ascii)
 def test_the_page_holds_no_control_character(text):
     page = build_page(
-        CORNERS, SQUARE, names=[text] * 4, groups=[text, "a", None, text], properties={text: [text] * 4},
-        title=text, note=text,
+        CORNERS, SQUARE, names=[text] * 4, facets=[Groups(text, [text, "a", None, text])],
+        properties={text: [text] * 4}, title=text, note=text,
     )  # fmt: skip
     page.encode()
     assert not unsafe_in(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)) - {"\n"}

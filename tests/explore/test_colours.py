@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
-from heat_neo4j.explore.page_data import N_GROUPS, N_TYPES
+from heat_neo4j.explore.facets import N_GROUPS
+from heat_neo4j.explore.page_data import N_TYPES
 
 ODD = [None, math.nan, math.inf, -math.inf, 10**400]
 
@@ -22,6 +23,11 @@ def test_shades_follow_the_order_of_values():
     assert (np.diff(scale.shade[:-1][order].astype(int)) >= 0).all()
     assert (scale.shade[1], scale.shade[60], scale.shade[61]) == (N_SHADES - 1, 0, N_SHADES)
     assert (scale.ticks, scale.by_rank) == (["1", "30.5", "60"], False)
+    for place in (0, 20, N_SHADES - 1):
+        lowest, highest = float(scale.lowest[place]), float(scale.highest[place])
+        shades = dict(zip(values, scale.shade.tolist(), strict=True))
+        assert lowest == min(value for value, shade in shades.items() if shade >= place and value)
+        assert highest == max(value for value, shade in shades.items() if shade <= place)
 
 
 def test_a_skewed_property_is_shown_by_rank():

@@ -49,7 +49,7 @@ def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
     assert old.names[:4] == found.names[:4]
     numbers = [element_id.rpartition(":")[2] for element_id in old.model.graph.node_ids]
     assert old.names[4:] == [f"{LABEL} {number}" for number in numbers[4:]]
-    assert found.colours.groups == [str(2000 + key % 3) for key in range(N)]
+    assert found.facets[0].values == [str(2000 + key % 3) for key in range(N)]
     assert found.properties == {"year": [2000 + key % 3 for key in range(N)], "key": list(range(N))}
     assert len(found.links) == len(links)
 
@@ -62,9 +62,19 @@ def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
     check_points(found.flat)
     assert np.array_equal(found.neighbours.partner, nearest_neighbours(points, 10).partner)
     assert found.names == [str(key) for key in range(N)]  # the projection's key
-    assert found.colours.groups == [f"ExploreOld:{LABEL}" if key < 4 else LABEL for key in range(N)]
+    assert found.facets[0].values == [f"ExploreOld:{LABEL}" if key < 4 else LABEL for key in range(N)]
     assert "in 4 dimensions" in found.note
     assert "trained for this page" in found.page()
+
+
+def test_clusters_colour_the_nodes_by_their_names(store, publish):
+    publish(2)
+    found = read_page_data(store, MODEL, caption="title", clusters=True, n_threads=1)
+    assert [facet.name for facet in found.facets] == ["clusters 1", "clusters 2", "labels"]
+    values = found.facets[0].values
+    assert found.properties == {facet.name: facet.values for facet in found.facets[:2]}
+    assert {value.split(" <b>")[0] for value in values} == {"1", "2"}
+    assert found.keys == [str(key) for key in range(N)]
 
 
 def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j._utils.display import printable
+from heat_neo4j.explore.facets import Groups
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import distance, lift, to_poincare
 from heat_neo4j.geometry.search import nearest_neighbours
@@ -64,7 +65,7 @@ def html(points, deep, links):
         points,
         ring_graph(),
         names=names_of(),
-        groups=[f"group {row % 3}" for row in range(N)],
+        facets=[Groups("labels", [f"group {row % 3}" for row in range(N)])],
         properties={"year": [2000 + row for row in range(N)], "words": [["a", "b"], *[None] * (N - 1)]},
         neighbours=nearest_neighbours(deep, 5),
         predicted=links,
@@ -406,8 +407,8 @@ def test_hostile_names_stay_text(open_page, points):
     n = len(HOSTILE)
     values = {HOSTILE[0]: HOSTILE, "plain": HOSTILE[::-1]}
     page = build_page(
-        points[:n], ring_graph(n), names=HOSTILE, groups=HOSTILE, properties=values, title=HOSTILE[0],
-        note=HOSTILE[1], neighbours=nearest_neighbours(points[:n], 2),
+        points[:n], ring_graph(n), names=HOSTILE, facets=[Groups(HOSTILE[0], HOSTILE)], properties=values,
+        title=HOSTILE[0], note=HOSTILE[1], neighbours=nearest_neighbours(points[:n], 2),
     )  # fmt: skip
     walk = open_page(page)
     for row in range(n):
@@ -452,7 +453,7 @@ def test_both_painters_draw_nodes_and_edges_in_their_colours(open_page, painter,
     joins = Relationships.from_pairs({"JOINS": (np.array([0, 1]), np.array([1, 0]))})
     relationships = joins if scheme == "dark" else None
     graph = Graph(sparse.csr_array((np.ones(1), ([0], [1])), shape=(3, 3)), relationships=relationships)
-    html = build_page(points, graph, names=["", "", ""], groups=["pair", "pair", "one"])
+    html = build_page(points, graph, names=["", "", ""], facets=[Groups("", ["pair", "pair", "one"])])
     walk = open_page(html, painter, color_scheme=scheme)
     assert walk.state["painter"] == painter
     assert walk.complaints == []
@@ -491,7 +492,7 @@ def test_fifty_thousand_nodes_load_and_drag(open_page, record_property, capsys):
     along = np.argsort(angle)
     near = np.concatenate([np.roll(along, shift) for shift in range(1, 6)])
     graph = Graph(sparse.csr_array((np.ones(5 * n), (np.tile(along, 5), near)), shape=(n, n)))
-    html = build_page(points, graph, groups=[f"sector {int(turn)}" for turn in angle])
+    html = build_page(points, graph, facets=[Groups("", [f"sector {int(turn)}" for turn in angle])])
     walk = open_page(html)
     assert walk.complaints == []
     start, end = (600.0, 300.0), (690.0, 420.0)

@@ -8,7 +8,6 @@ import shutil
 import zlib
 from datetime import date
 from importlib.resources import as_file
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,15 +17,15 @@ from heat_neo4j._utils.display import printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page as library
 from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
+from heat_neo4j.explore.facets import Groups
 from heat_neo4j.explore.page import build_page, html_safe_json
 from heat_neo4j.explore.page_data import edges_part, joined_pairs, likeliest_of_each, links_part
-from heat_neo4j.explore.published import listed, read_colours
+from heat_neo4j.explore.published import listed, page_facets
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from heat_neo4j.pipeline.published_model import PublishedModel
 
 N = 23
 YEARS = colour_scale("year", range(2000, 2000 + N))
@@ -125,11 +124,11 @@ def test_of_many_links_the_likeliest_of_each_node_are_kept(points, graph):
 
 def test_groups_beyond_the_tenth_share_one_entry(points, graph):
     groups = ["a"] * 8 + ["b"] * 4 + list("cdefghijklm")
-    nodes = part_of(build_page(points, graph, groups=groups), "nodes")
-    legend = nodes["legend"]
+    facet = part_of(build_page(points, graph, facets=[Groups("x", groups)]), "nodes")["facet"]
+    legend = facet["legend"]
     assert [entry["name"] for entry in legend] == [*"abcdefghij", "3 others"]
     assert [entry["count"] for entry in legend] == [8, 4, *[1] * 8, 3]
-    code = unpacked(nodes["group"])
+    code = unpacked(facet["group"])
     assert code.tolist() == [0] * 8 + [1] * 4 + [2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
 
 
@@ -186,23 +185,31 @@ def test_without_known_directions_there_are_no_types(points, graph):
 
 
 def test_a_scale_takes_the_place_of_groups(points, graph):
-    data = part_of(build_page(points, graph, scale=YEARS), "nodes")
-    assert data["legend"] == []
-    assert data["scale"] == {
-        "name": "year", "ticks": ["2000", "2011", "2022"], "by_rank": False, "shades": N_SHADES, "missing": 0,
+    facet = part_of(build_page(points, graph, facets=[YEARS]), "nodes")["facet"]
+    assert (facet["name"], facet["legend"]) == ("year", [])
+    scale = facet["scale"]
+    assert [scale.pop(name)[N_SHADES // 2] for name in ("lowest", "highest")] == ["2011", "2011"]
+    assert scale == {
+        "ticks": ["2000", "2011", "2022"], "by_rank": False, "shades": N_SHADES, "missing": 0,
     }  # fmt: skip
-    assert unpacked(data["group"]).tolist() == YEARS.shade.tolist()
+    assert unpacked(facet["group"]).tolist() == YEARS.shade.tolist()
 
 
-def test_numbers_to_colour_by_are_a_scale_and_texts_are_groups(points, graph):
-    columns = {"year": list(range(2000, 2000 + N)), "field": ["a", None] * 11 + ["b"]}
-    store = SimpleNamespace(read_property=lambda graph, name: columns[name])
-    published = PublishedModel(None, graph, points)
-    by_year, by_field = (read_colours(store, published, name) for name in columns)
-    assert (by_year.groups, by_year.scale.shade.tolist()) == ([], YEARS.shade.tolist())
-    assert (by_field.groups, by_field.scale) == (columns["field"], None)
-    assert by_year.values == columns["year"]
-    assert read_colours(store, published, None).groups == []
+def test_what_colours_the_nodes_first_and_then():
+    columns = {
+        "name": [f"name {row}" for row in range(N)],
+        "year": list(range(2000, 2000 + N)),
+        "field": ["a", None] * 11 + ["b"],
+        "one": ["x"] * N,
+    }
+    clusters = {"clusters 1": ["1 a"] * N}
+    names = [facet.name for facet in page_facets(["A"] * N, columns, clusters, None)]
+    assert names == ["clusters 1", "labels", "year", "field"]
+    first, *others = page_facets([], columns, {}, "name")
+    assert (first.name, first.values) == ("name", columns["name"])
+    assert [facet.name for facet in others] == ["", "year", "field"]
+    assert others[1].shade.tolist() == YEARS.shade.tolist()
+    assert others[2].values == columns["field"]
 
 
 def test_no_data_can_end_its_element_or_run(points, graph):
@@ -215,11 +222,17 @@ def test_no_data_can_end_its_element_or_run(points, graph):
     ]
     names = hostile + ["x"] * (N - len(hostile))
     html = build_page(
-        points, graph, names=names, groups=names, properties={"<b>": names}, title="<i>&", note="</p>"
+        points,
+        graph,
+        names=names,
+        facets=[Groups("</script>", names)] * 2,
+        properties={"<b>": names},
+        title="<i>&",
+        note="</p>",
     )
     assert part_of(html, "names") == [printable(name) for name in names]
     # Ours: heading, the parts, licence, library, program.
-    assert len(re.findall("</script", html, re.IGNORECASE)) == 4 + 6  # parts of data
+    assert len(re.findall("</script", html, re.IGNORECASE)) == 4 + 7  # parts of data
     assert "alert(1)</" not in html
     assert "<title>&lt;i&gt;&amp;</title>" in html
     html.encode("utf-8")
@@ -257,8 +270,8 @@ def test_properties_are_shown_as_text(points, graph):
 
 
 def test_nodes_without_a_group_are_a_group(points, graph):
-    html = build_page(points, graph, groups=[None] * 3 + ["a"] * (N - 4) + [""])
-    legend = part_of(html, "nodes")["legend"]
+    html = build_page(points, graph, facets=[Groups("x", [None] * 3 + ["a"] * (N - 4) + [""])])
+    legend = part_of(html, "nodes")["facet"]["legend"]
     assert [(entry["name"], entry["count"]) for entry in legend] == [("a", N - 4), ("(none)", 4)]
 
 
@@ -266,11 +279,11 @@ def test_nodes_without_a_group_are_a_group(points, graph):
     ("settings", "complaint"),
     [
         ({"names": ["a"]}, "names must have one entry per node: 1 for 23"),
-        ({"groups": ["a"]}, "groups must have one entry per node"),
+        ({"facets": [Groups("x", ["a"])]}, "groups must have one entry per node"),
         ({"properties": {"year": [1]}}, "year must have one entry per node"),
         ({"properties": {"year": []}}, "year must have one entry per node"),
-        ({"scale": YEARS, "groups": ["a"] * N}, "a scale needs 23 shades, and no groups beside it"),
-        ({"scale": colour_scale("year", range(22))}, "a scale needs 23 shades"),
+        ({"facets": [YEARS, colour_scale("year", range(22))]}, "a scale needs 23 shades, got 22"),
+        ({"keys": ["a"]}, "names must have one entry per node"),
     ],
 )
 def test_lengths_must_agree(points, graph, settings, complaint):

@@ -44,7 +44,7 @@ def html():
     )  # fmt: skip
     return build_page(
         from_poincare(np.array(PLACES)), graph, names=list("abcdefghijklmnop"),
-        scale=colour_scale(NAME, YEARS), properties={"year": YEARS}, predicted=predicted,
+        facets=[colour_scale(NAME, YEARS)], properties={"year": YEARS}, predicted=predicted,
     )  # fmt: skip
 
 

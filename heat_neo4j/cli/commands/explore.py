@@ -38,11 +38,13 @@ page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default=FILE, help="Where to save the page."),
     caption_option(),
     option("--color-by", metavar="PROPERTY",
-           help="Node property to colour by: numbers and dates along a scale, other values a colour each, "
-           "ten at most.  [default: the labels]"),
+           help="Node property to colour by at first: numbers and dates along a scale, other values a colour "
+           "each, ten at most.  [default: the labels]"),
     option(
         "--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more."
     ),
+    option("--clusters/--no-clusters", default=False,
+           help="Find clusters, name them, and colour by them unless --color-by is given."),
     option("--title", metavar="TEXT", default="", show_default=False,
            help="Heading of the page.  [default: the model]"),
     option("--open/--no-open", "open_it", default=False, help="Open it in a browser."),
@@ -60,8 +62,11 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
 
     One HTML file that needs no network: drag to walk, turn the wheel to magnify, click a node for its nearest
     neighbours, predicted links and relationships. These have a colour for each type and narrow from source to
-    target. It shows a published model; if that has more than two dimensions, its graph is embedded once more
-    in the plane for the picture, while neighbours and links remain the model's.
+    target. Colour and filter nodes by labels, --show properties and clusters, and save the picture as PNG or
+    SVG. The address ends with the node that you select, so you can send it to others with the file.
+
+    It shows a published model; if that has more than two dimensions, its graph is embedded once more in the
+    plane for the picture, while neighbours, links and radius remain the model's.
     """
     caption = key_from("--caption", options["caption"])
     check_output(output, "--output")
@@ -69,7 +74,7 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
     from heat_neo4j.explore.published import read_page_data
 
     check_library()
-    fields = {name: options[name] for name in ("color_by", "show", "n_threads")}
+    fields = {name: options[name] for name in ("color_by", "show", "clusters", "n_threads")}
     with open_store(options) as store, Reporter() as progress:
         data = read_page_data(store, model, caption=caption, **fields, on_progress=progress)
     write_output(output, data.page(title).encode(), "--output")

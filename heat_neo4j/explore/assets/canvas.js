@@ -1,5 +1,6 @@
 // Draws edges and nodes with the plain 2D canvas, where there is no graphics processor: the same picture as webgl.js,
 // to which it is the twin. Many things of one colour go into one path; nodes of about a pixel are set as pixels.
+// It also draws pictures to save, with the sheets and outlines of its `kit`.
 
 const TOGETHER = 160; // arcs in one path: where they cross within it, they do not darken
 const LEVELS = 8; // of faintness
@@ -8,11 +9,13 @@ const PIECES = 14; // at most, of the outline of an arc that narrows
 const MOST_DASHES = 300; // of a line that narrows: where it is magnified they grow
 const FEW = 1200; // discs that may be drawn one by one, outlined and in order
 
-function makeCanvasPainter(canvas, scene) {
+const SCREEN = { newSheet: () => document.createElement("canvas"), Outline: Path2D, dust: DUST };
+
+function makeCanvasPainter(canvas, scene, kit = SCREEN) {
   const { data } = scene;
   const pen = canvas.getContext("2d");
-  const picture = document.createElement("canvas"), sketch = picture.getContext("2d");
-  const dust = document.createElement("canvas"), sieve = dust.getContext("2d");
+  const picture = kit.newSheet(), sketch = picture.getContext("2d");
+  const dust = SCREEN.newSheet(), sieve = dust.getContext("2d");
   let density = 1, colours = null, pixels = null, words = null, inks = [];
   const painter = { kind: "canvas" };
 
@@ -78,7 +81,7 @@ function makeCanvasPainter(canvas, scene) {
       const level = Math.max(1, Math.round(scene.edgeAlpha(e) * LEVELS / scene.strength)), key = 2 * (ink * (LEVELS + 1) + level) + narrows;
       let path = paths.get(key);
       if (!path) {
-        path = { line: new Path2D(), count: 0, colour: colours.edges[ink], alpha: scene.strength * level / LEVELS, narrows };
+        path = { line: new kit.Outline(), count: 0, colour: colours.edges[ink], alpha: scene.strength * level / LEVELS, narrows };
         paths.set(key, path);
       }
       if (narrows) addRibbon(path.line, a, b, arc, EDGE_WIDTH, piecesOf(arc));
@@ -90,7 +93,7 @@ function makeCanvasPainter(canvas, scene) {
 
   // Lines of one colour and strength, whole or dashed, into one path.
   function drawLines(lines, width, colour, alpha, dash = 0) {
-    const whole = new Path2D(), ribbons = new Path2D();
+    const whole = new kit.Outline(), ribbons = new kit.Outline();
     for (const { a, b, narrows } of lines) {
       const arc = scene.arc(a, b);
       if (!arc) continue;
@@ -135,7 +138,7 @@ function makeCanvasPainter(canvas, scene) {
     for (let k = 0; k < order.length; k++) {
       const i = order[k], s = size[i];
       if (!s || x[i] < -20 || y[i] < -20 || x[i] > width + 20 || y[i] > height + 20) continue;
-      if (s >= DUST) { discs.push(i); continue; }
+      if (s >= kit.dust) { discs.push(i); continue; }
       const left = Math.round(x[i] * density - thick / 2), top = Math.round(y[i] * density - thick / 2);
       if (left < 0 || top < 0 || left + thick > wide || top + thick > high) continue;
       const ink = inks[data.group[i]];

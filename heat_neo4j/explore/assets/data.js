@@ -60,6 +60,11 @@ async function inflated(id) {
 
 const NO_PAIRS = { source: [], target: [], type: [], narrows: [], count: 0, typed: false };
 
+// What nodes can be coloured and filtered by: `shown` says of which groups or shades.
+function facetOf({ name, legend, group, scale }) {
+  return { name, legend, scale, group: unpacked(group), shown: new Uint8Array(scale ? scale.shades + 1 : Math.max(legend.length, 1)).fill(1) };
+}
+
 // From the first part; the others are taken up as they come.
 function makeData(raw) {
   const { count } = raw, points = unpacked(raw.points), radius = new Float64Array(count), time = new Float64Array(count);
@@ -71,12 +76,17 @@ function makeData(raw) {
   const types = raw.types ?? { names: [], legend: [] }, nothing = incidence(NO_PAIRS, count);
   const data = {
     count, points, time, radius, degree: unpacked(raw.degree), relationships: raw.relationships, linksTotal: 0,
-    group: unpacked(raw.group), legend: raw.legend, scale: raw.scale,
-    names: [], edges: NO_PAIRS, edgesOf: nothing, links: NO_PAIRS, linksOf: nothing, properties: [], neighbours: null,
+    facets: [facetOf(raw.facet)], facet: null, group: null, legend: [], scale: null, // the facet that gives the colours
+    names: [], keys: [], space: null, edges: NO_PAIRS, edgesOf: nothing, links: NO_PAIRS, linksOf: nothing, properties: [], neighbours: null,
     typeNames: types.names, typeLegend: types.legend, byType: types.legend.length > 1, // else a colour would say nothing
     typesOfRelationships: types.names.length, runs: [],
   };
+  colourBy(data, 0);
   return data;
+}
+function colourBy(data, place) {
+  const facet = data.facets[place], { group, legend, scale } = facet;
+  Object.assign(data, { facet, group, legend, scale });
 }
 
 const TAKE = {
@@ -84,7 +94,8 @@ const TAKE = {
     data.edges = unpackedPairs(raw);
     data.edgesOf = incidence(data.edges, data.count);
   },
-  names(data, raw) { data.names = raw; },
+  names(data, raw) { data.names = data.keys = raw; },
+  facets(data, raw) { data.facets.push(...raw.map(facetOf)); },
   links(data, raw) {
     if (!raw) return;
     data.links = unpackedPairs(raw);
@@ -94,14 +105,27 @@ const TAKE = {
     data.linksTotal = raw.total;
     data.typeNames = [...data.typeNames, ...raw.types ?? []];
   },
-  lists(data, { properties, neighbours }) {
+  lists(data, { properties, neighbours, space, keys }) {
     data.properties = properties;
+    data.space = space ? { dimensions: space.dimensions, radius: unpacked(space.radius) } : null; // radius in thousandths
+    data.keys = keys ?? data.names;
     data.neighbours = neighbours && {
       width: neighbours.width, partner: unpacked(neighbours.partner), distance: unpacked(neighbours.distance),
     };
   },
   runs(data, raw) { data.runs = raw; },
 };
+
+// Nodes are addressed by their keys; of several with one key, by which of them it is.
+function addressOf(data, i) {
+  const nth = data.keys.slice(0, i + 1).filter((key) => key === data.keys[i]).length;
+  return new URLSearchParams({ node: data.keys[i], ...(nth > 1 ? { nth } : {}) });
+}
+function nodeOf(data, address) {
+  const key = address.get("node");
+  let left = Number(address.get("nth") ?? 1);
+  return key === null ? -1 : data.keys.findIndex((each) => each === key && --left === 0);
+}
 
 const LISTED = 30; // relationships of a node
 

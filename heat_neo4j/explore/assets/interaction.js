@@ -74,7 +74,8 @@ function makeInteraction(canvas, scene, act) {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     canvas.classList.remove("pointed");
-    const inField = event.target instanceof HTMLInputElement, onButton = event.target instanceof HTMLButtonElement;
+    const inField = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    const onButton = event.target instanceof HTMLButtonElement;
     if (inField || (onButton && (event.key === "Enter" || event.key === " "))) return;
     const middle = [scene.width / 2, scene.height / 2];
     if (STEPS[event.key]) act.step(STEPS[event.key]);

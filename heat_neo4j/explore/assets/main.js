@@ -5,7 +5,6 @@ const GLIDE_SECONDS = 0.65;
 const STEP_LENGTH = 0.4; // of an arrow key, in hyperbolic distance
 const STILL_SECONDS = 0.14; // without a move, after which all edges are drawn
 const FEWEST_EDGES = 250, FEWEST_AT_REST = 4000; // in a frame
-const MOST_AT_REST = 80000; // the nearest to the focus; more would only make it grey
 const SMOOTH = 0.021, ROUGH = 0.034; // seconds that a frame takes: more edges below, fewer above
 const MOST_DASHED = 500;
 
@@ -14,7 +13,8 @@ async function start() {
   const data = makeData(await inflated("part-nodes"));
   const scene = makeScene(data);
   // Without a graphics processor (or if told so) the plain canvas is by far quicker than an imitated processor.
-  const wanted = location.hash.slice(1), webgl = wanted === "webgl" || (wanted !== "canvas" && hasGraphicsProcessor());
+  const address = () => new URLSearchParams(location.hash.slice(1));
+  const webgl = address().has("webgl") || (!address().has("canvas") && hasGraphicsProcessor());
   const painter = (webgl && makeWebglPainter(byId("graph"), scene)) || makeCanvasPainter(byId("graph"), scene);
   const labels = makeLabels(byId("ground"), byId("labels"), scene);
   let selected = -1, hovered = -1, pointed = [0, 0], linksOn = true;
@@ -122,7 +122,7 @@ async function start() {
       pen.fillStyle = css;
       return [1, 3, 5].map((at) => parseInt(pen.fillStyle.slice(at, at + 2), 16));
     };
-    const css = Object.fromEntries(["ink", "soft", "hair", "disk", "accent"].map((name) => [name, value(name)]));
+    const css = Object.fromEntries(["ink", "soft", "hair", "disk", "accent", "paper"].map((name) => [name, value(name)]));
     const disk = rgb(css.disk), ink = rgb(css.ink), line = rgb(value("line")), palette = nodeColours(value, rgb);
     const types = data.typeLegend.map(({ other }, k) => (other || !data.byType ? line : rgb(value(`t${k}`))));
     const mixed = (colour) => `rgb(${colour.map((c, k) => Math.round(0.55 * c + 0.45 * ink[k])).join(" ")})`;
@@ -171,9 +171,30 @@ async function start() {
     if (farness(view) < scene.farthest + 3 || farness(view) < farness(scene.view)) scene.view = view;
   }
 
+  function filter() {
+    scene.filter();
+    panel.pressed(scene);
+    changed();
+  }
+
+  // The selected node ends the address of the page, so that a link leads to it, and the way back to the last one.
+  function remember(i) {
+    const parts = address(), now = nodeOf(data, parts);
+    if (now === i) return;
+    for (const name of ["node", "nth"]) parts.delete(name);
+    if (i >= 0) addressOf(data, i).forEach((value, name) => parts.set(name, value));
+    location.hash = parts;
+  }
+  function follow() {
+    const wanted = address().get("node"), i = nodeOf(data, address());
+    if (i !== selected) act.select(i);
+    if (i < 0 && wanted !== null) panel.search(wanted);
+  }
+
   const act = {
     select(i, glide = true) {
       selected = i;
+      if (arrived) remember(i);
       details = null;
       near = new Set();
       panel.select(i);
@@ -231,12 +252,38 @@ async function start() {
       changed();
     },
     // Of `shown` or `typesShown`.
-    toggle(list, place) { scene[list][place] ^= 1; panel.pressed(scene); changed(); },
+    toggle(list, place) { scene[list][place] ^= 1; filter(); },
     only(list, place) {
       const others = scene[list].some((on, k) => on && k !== place);
       scene[list].forEach((_, k) => { scene[list][k] = k === place || !others ? 1 : 0; });
-      panel.pressed(scene);
-      changed();
+      filter();
+    },
+    // Shades from one to another.
+    range(from, to) {
+      for (let k = 0; k < data.scale.shades; k++) scene.shown[k] = Number(k >= from && k <= to);
+      filter();
+    },
+    showAll() {
+      for (const { shown } of data.facets) shown.fill(1);
+      scene.typesShown.fill(1);
+      panel.legends();
+      filter();
+    },
+    colourBy(place) {
+      colourBy(data, place);
+      panel.legends();
+      recolour();
+      filter();
+      if (selected >= 0 && details) panel.details(selected, details);
+    },
+    atMost(edges) { scene.most = edges; changed(); },
+    save(kind) {
+      const sheet = pictureOf(kind, scene, {
+        colours, links: linksOn ? dashedLinks() : [], marked: markedArcs(), names: { selected, hovered: -1, near, moving: false },
+        title: about.title, facts: byId("facts").textContent,
+      });
+      changed(); // what the scene knows of edges is the picture's
+      return savePicture(kind, about.title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "picture", sheet);
     },
     selectMiddle() { act.select(scene.nodeNearestCentre()); },
     escape() {
@@ -254,9 +301,7 @@ async function start() {
       if (!byId(id).hidden) byId(id).focus();
     },
     reset() {
-      scene.shown.fill(1);
-      scene.typesShown.fill(1);
-      panel.pressed(scene);
+      act.showAll();
       const { view, zoom, shift } = scene, [hx, hy] = [view[0] * view[2] - view[1] * view[3], view[0] * view[3] + view[1] * view[2]];
       const across = 2 * Math.hypot(hx, hy), far = Math.asinh(across), turn = Math.atan2(view[1], view[0]);
       animate(GLIDE_SECONDS, (share) => {
@@ -284,6 +329,8 @@ async function start() {
     byId("links").setAttribute("aria-pressed", String(linksOn));
     changed(false);
   });
+  for (const kind of ["png", "svg"]) byId(kind).addEventListener("click", () => act.save(kind));
+  addEventListener("hashchange", () => { if (arrived) follow(); });
   addEventListener("resize", resize);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   scene.resize(innerWidth, innerHeight);
@@ -294,7 +341,7 @@ async function start() {
   window.heat = Object.freeze({
     state: () => ({
       selected, hovered, view: [...scene.view], zoom: scene.zoom, shift: [...scene.shift], radius: scene.radius,
-      shown: [...scene.shown], typesShown: [...scene.typesShown].slice(0, -1), labels: [...labels.shown], 
+      shown: [...scene.shown], typesShown: [...scene.typesShown].slice(0, -1), labels: [...labels.shown],
       still: arrived && !animation && !interaction.busy && complete && !queued && (selected < 0 || details !== null),
       firstPicture,
       painter: painter.kind, edgesDrawn: drawn, edgeBudget: Math.floor(budget),
@@ -314,8 +361,8 @@ async function start() {
     panel.arrived(name);
     recolour();
   }
-  if (selected >= 0) act.lookUp();
   arrived = true;
+  if (selected >= 0) { act.lookUp(); remember(selected); } else follow();
 }
 
 start().catch((error) => {

@@ -19,6 +19,10 @@ function percent(probability) {
   return probability < 0.001 ? "<0.1%" : `${(100 * probability).toFixed(1)}%`;
 }
 
+function facetTitle({ name, scale }) {
+  return scale?.by_rank ? `${name}, by rank` : name;
+}
+
 function makePanel(data, about, act) {
   const panel = {};
   let css = [], typesCss = [], switches = [];
@@ -32,6 +36,7 @@ function makePanel(data, about, act) {
   function streak(type) {
     const made = element("span", { className: "streak" });
     made.dataset.type = type;
+    made.style.background = typesCss[type];
     return made;
   }
   panel.recolour = (palette, types) => {
@@ -52,6 +57,8 @@ function makePanel(data, about, act) {
   };
   panel.arrived = (name) => {
     if (name === "links") panel.heading();
+    else if (name === "facets") showFacets();
+    else if (name === "edges") showMost();
     else if (name === "runs") showRuns();
   };
   panel.say = (text) => { byId("spoken").textContent = text; };
@@ -61,8 +68,26 @@ function makePanel(data, about, act) {
     fillLegend("legend", "shown", data.legend.length > 1 ? data.legend : [], dot);
     fillLegend("types", "typesShown", data.typeLegend, streak);
     byId("scale").hidden = !data.scale;
-    if (data.scale) showScale(data.scale);
+    if (data.scale) showScale(data.facet);
   };
+  function showFacets() {
+    byId("facets").hidden = data.facets.length < 2;
+    const choice = byId("facets").querySelector("select");
+    choice.replaceChildren(...data.facets.map(({ name }, k) => element("option", { value: k, textContent: name || "one colour" })));
+    choice.value = data.facets.indexOf(data.facet);
+    choice.addEventListener("change", () => act.colourBy(Number(choice.value)));
+  }
+  // How many edges are drawn at once: in tenfold steps of ten, the last for all.
+  function showMost() {
+    const { count } = data.edges, slider = byId("most").querySelector("input"), said = byId("most").querySelector("output");
+    const first = Math.log10(Math.max(Math.min(count, FEWEST_CHOSEN), 1)), last = Math.log10(Math.max(count, 1));
+    byId("most").hidden = count <= FEWEST_CHOSEN;
+    const at = () => Math.round(10 ** (first + (last - first) * slider.value / slider.max));
+    const say = () => { said.textContent = at() < count ? `the nearest ${spaced(at())}` : "all"; };
+    slider.value = last > first ? slider.max * (Math.log10(Math.min(count, MOST_AT_REST)) - first) / (last - first) : slider.max;
+    slider.addEventListener("input", () => { say(); act.atMost(at()); });
+    say();
+  }
   function fillLegend(id, list, entries, mark) {
     byId(id).hidden = !entries.length;
     byId(id).querySelector("div").replaceChildren(
@@ -80,13 +105,27 @@ function makePanel(data, about, act) {
   }
   panel.pressed = (scene) => {
     for (const { button, list, place } of switches) button.setAttribute("aria-pressed", String(Boolean(scene[list][place])));
+    const hidden = scene.hidden.reduce((sum, each) => sum + each, 0);
+    byId("filtered").hidden = !hidden;
+    byId("filtered").querySelector("span").textContent = `${plural(hidden, "node")} hidden`;
   };
-  function showScale({ name, ticks, by_rank: byRank, shades, missing }) {
-    const title = byRank ? `${name}, by rank` : name, box = byId("scale");
-    box.hidden = false;
+  function showScale(facet) {
+    const { ticks, lowest, highest, shades, missing } = facet.scale, title = facetTitle(facet), box = byId("scale");
     box.querySelector("p").textContent = title;
     byId("bar").setAttribute("aria-label", `Colours of ${title}: from ${ticks[0]} over ${ticks[1]} to ${ticks[2]}`);
     byId("ticks").replaceChildren(...ticks.map((text) => element("span", { textContent: text })));
+    const [from, to] = box.querySelectorAll("input"), first = facet.shown.indexOf(1), last = facet.shown.lastIndexOf(1, shades - 1);
+    const say = () => { byId("range").textContent = from.value > 0 || to.value < shades - 1 ? `${lowest[from.value]} to ${highest[to.value]}` : ""; };
+    for (const [slider, value] of [[from, Math.max(first, 0)], [to, Math.min(last < 0 ? shades : last, shades - 1)]]) {
+      slider.max = shades - 1;
+      slider.value = value;
+      slider.oninput = () => {
+        if (Number(from.value) > Number(to.value)) (slider === from ? to : from).value = slider.value;
+        say();
+        act.range(Number(from.value), Number(to.value));
+      };
+    }
+    say();
     box.querySelector(".entries").replaceChildren(...(missing ? [makeSwitch("shown", shades, dot(shades), "no value", missing)] : []));
   }
   function showRuns() {
@@ -139,7 +178,7 @@ function makePanel(data, about, act) {
       ...properties,
       ...(group.other || said ? [] : [["group", group.name]]),
       ["neighbours", spaced(data.degree[i])],
-      ["radius", data.radius[i].toFixed(3)],
+      ["radius", (data.space ? data.space.radius[i] / 1000 : data.radius[i]).toFixed(3)],
     ];
     byId("values").replaceChildren(...facts.filter(([, text]) => text !== "").flatMap(([name, text]) => [
       element("dt", { textContent: name }), element("dd", { textContent: text }),
@@ -148,9 +187,10 @@ function makePanel(data, about, act) {
   panel.details = (i, { properties, neighbours, links, relationships, relationshipCount }) => {
     showFacts(i, properties);
     const apart = ({ distance }) => distance.toFixed(3), chances = links.every(({ probability }) => probability !== null);
-    list("nearest", neighbours.map((entry) => line(entry, apart(entry))), "distance");
+    const distance = data.space ? `distance in ${data.space.dimensions} dimensions` : "distance";
+    list("nearest", neighbours.map((entry) => line(entry, apart(entry))), distance);
     list("predicted", links.map((entry) => line(entry, chances ? percent(entry.probability) : apart(entry))),
-      chances ? "probability" : "distance");
+      chances ? "probability" : distance);
     list("linked", relationships.map((entry) => line(entry, "")),
       relationshipCount > relationships.length ? `${relationships.length} of ${spaced(relationshipCount)}` : "");
     const near = neighbours.slice(0, 3).map(({ node }) => nameOf(node)).join(", ");
@@ -170,11 +210,13 @@ function makePanel(data, about, act) {
     tip.style.top = `${Math.max(4, y + 18 + height > innerHeight ? y - height - 10 : y + 18)}px`;
   };
 
-  makeSearch(data, act, dot);
+  panel.search = makeSearch(data, act, dot);
+  byId("filtered").querySelector("button").addEventListener("click", () => act.showAll());
   return panel;
 }
 
 const MOST_MATCHES = 12;
+const FEWEST_CHOSEN = 200; // edges
 
 // Names that hold the text: those that begin with it first, then where a word does, then shorter ones.
 function matches(lower, text) {
@@ -240,4 +282,9 @@ function makeSearch(data, act, dot) {
     event.stopPropagation();
     show();
   });
+  return (text) => {
+    input.value = text;
+    input.focus();
+    input.dispatchEvent(new Event("input"));
+  };
 }

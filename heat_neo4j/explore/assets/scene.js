@@ -2,6 +2,7 @@
 
 const MARGIN = 0.955; // size of the disk as part of what would just fit
 const BINS = 64;
+const MOST_AT_REST = 80000; // edges, the nearest to the focus; more would only make it grey
 const EDGE_WIDTH = 1.1, LINK = { width: 1.1, dash: 4 }, MARKED = { width: 1.7, alpha: 0.75, most: 80 }; // lines, in pixels; more than `most` are fainter
 const TAPER = 0.75; // of a line that narrows: by how much its width at the source exceeds the middle's
 
@@ -18,9 +19,11 @@ function makeScene(data) {
     x: new Float32Array(count), y: new Float32Array(count), // pixels
     size: new Float32Array(count), // a node's radius in pixels; 0 if it is not shown
     farthest: data.radius.reduce((most, radius) => Math.max(most, radius), 0),
-    shown: null, // by group or shade
+    hidden: new Uint8Array(count), // by any facet
+    get shown() { return data.facet.shown; },
+    most: MOST_AT_REST, // edges at once
     typesShown: new Uint8Array(data.typeLegend.length + 1).fill(1), // the last: types that only predicted links have
-    strength: 1, // of edges: the more there are, the fainter
+    strength: 1, // of edges: the more are drawn, the fainter
   };
   // Large nodes first, so that small ones lie on top of them.
   scene.order = Uint32Array.from({ length: count }, (_, i) => i).sort((i, j) => degree[j] - degree[i] || i - j);
@@ -29,13 +32,17 @@ function makeScene(data) {
   const bin = new Uint8Array(count); // of a node: how near the focus, 0 is nearest
   let edgeBin, sorted;
 
-  scene.shown = new Uint8Array(data.scale ? data.scale.shades + 1 : Math.max(data.legend.length, 1)).fill(1);
   scene.edgesChanged = () => {
     edgeBin = new Uint8Array(data.edges.count);
     sorted = new Uint32Array(data.edges.count);
-    scene.strength = Math.min(0.65, Math.max(0.03, 22 / Math.sqrt(Math.max(data.edges.count, 1))));
   };
   scene.edgesChanged();
+  scene.filter = () => {
+    scene.hidden.fill(0);
+    for (const { group, shown } of data.facets) {
+      if (!shown.every(Boolean)) group.forEach((of, i) => { scene.hidden[i] |= 1 - shown[of]; });
+    }
+  };
   scene.resize = (width, height) => {
     Object.assign(scene, { width, height, radius: MARGIN * 0.5 * Math.min(width, height) });
   };
@@ -59,7 +66,7 @@ function makeScene(data) {
   scene.project = () => {
     const [xx, xy, xt, yx, yy, yt] = hyperboloidRows(scene.view);
     const [cx, cy] = scene.centre(), scale = scene.scale();
-    const { disk, gap, x, y, size, shown } = scene, enlarged = scene.zoom ** 0.55 * Math.min(1.2, Math.max(0.5, scene.radius / 420));
+    const { disk, gap, x, y, size, hidden } = scene, enlarged = scene.zoom ** 0.55 * Math.min(1.2, Math.max(0.5, scene.radius / 420));
     for (let i = 0; i < count; i++) {
       const px = points[2 * i], py = points[2 * i + 1], t = time[i];
       const hx = xx * px + xy * py + xt * t, hy = yx * px + yy * py + yt * t;
@@ -70,7 +77,7 @@ function makeScene(data) {
       y[i] = cy - scale * hy * share;
       gap[i] = g;
       bin[i] = Math.min(BINS - 1, -4 * Math.log2(g));
-      size[i] = shown[data.group[i]] ? Math.max(0.55, plainSize[i] * enlarged * Math.sqrt(g)) : 0;
+      size[i] = hidden[i] ? 0 : Math.max(0.55, plainSize[i] * enlarged * Math.sqrt(g));
     }
   };
 
@@ -82,8 +89,8 @@ function makeScene(data) {
   scene.pairShown = (pairs, e) => scene.size[pairs.source[e]] > 0 && scene.size[pairs.target[e]] > 0
     && (!pairs.typed || scene.typesShown[scene.typeOf(pairs, e)] > 0);
 
-  // The edges in the order of their nearness to the focus, as far as `most` of them; hidden ones left out.
-  scene.nearestEdges = (most) => {
+  // The edges in the order of their nearness to the focus, as far as `budget` of them; hidden ones left out.
+  scene.nearestEdges = (budget) => {
     const { edges } = data, { source, target } = edges, counts = new Uint32Array(BINS + 1);
     for (let e = 0; e < edges.count; e++) {
       const p = bin[source[e]], q = bin[target[e]];
@@ -91,9 +98,11 @@ function makeScene(data) {
       edgeBin[e] = of;
       counts[of]++;
     }
+    const most = Math.min(budget, scene.most), left = edges.count - counts[BINS];
+    scene.strength = Math.min(0.65, Math.max(0.03, 22 / Math.sqrt(Math.max(Math.min(left, scene.most), 1))));
     let last = 0, total = 0;
     while (last < BINS && total + counts[last] <= most) total += counts[last++];
-    const wanted = Math.min(most, edges.count - counts[BINS]);
+    const wanted = Math.min(most, left);
     const next = new Uint32Array(BINS);
     for (let k = 1; k < BINS; k++) next[k] = next[k - 1] + counts[k - 1];
     for (let e = 0; e < edges.count; e++) {

@@ -1,4 +1,4 @@
-// Remove one copy of the coordinates from nodes, in batches; a node whose run property holds no run id keeps its values.
+// Remove one copy of the coordinates, or of other values, from nodes, in batches; a node whose run property holds no run id keeps its values.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), spaces (ids of runs), run_id (the form of a run's
 // id, to remove those of all runs, or null).
 MATCH (n:@labels) WHERE n.@run IN $spaces OR n.@run =~ $run_id
@@ -9,7 +9,8 @@ WITH nodes[begin .. begin + $rows] AS batch
 CALL (batch) {
   @lock
   UNWIND batch AS n
-  REMOVE n.@embedding, n.@radius, n.@run, n.@vector
+  REMOVE n.@value
+  REMOVE n.@run
   RETURN count(n) AS written
 } IN TRANSACTIONS OF 1 ROW
 RETURN size(batch) AS found, written

@@ -1,4 +1,4 @@
-// Stage what the last publication replaced, in batches. A node that had no coordinates is staged without any.
+// Stage what the last publication replaced, in batches. A node that had no values is staged without any.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is staged), space
 // (of that version).
 MATCH (n:@labels) WHERE n.@previous_run = $before AND n.@staged_run IS NULL
@@ -9,9 +9,11 @@ WITH nodes[begin .. begin + $rows] AS batch
 CALL (batch) {
   @lock
   UNWIND batch AS n
-  SET n.@staged_embedding = n.@previous_embedding, n.@staged_radius = n.@previous_radius,
-      n.@staged_vector = n.@previous_vector,
-      n.@staged_run = CASE WHEN n.@previous_embedding IS NULL THEN '' ELSE $space END
+  SET
+      n.@staged_value = n.@previous_value,
+      n.@staged_run = CASE WHEN coalesce(
+        n.@previous_value,
+        null) IS NULL THEN '' ELSE $space END
   RETURN count(n) AS written
 } IN TRANSACTIONS OF 1 ROW
 RETURN size(batch) AS found, written

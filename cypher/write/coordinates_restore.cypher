@@ -9,9 +9,13 @@ WITH nodes[begin .. begin + $rows] AS batch
 CALL (batch) {
   @lock
   UNWIND batch AS n
-  SET n.@embedding = n.@previous_embedding, n.@radius = n.@previous_radius, n.@vector = n.@previous_vector,
-      n.@run = CASE WHEN n.@previous_embedding IS NOT NULL THEN $space END
-  REMOVE n.@previous_embedding, n.@previous_radius, n.@previous_vector, n.@previous_run
+  SET
+      n.@value = n.@previous_value,
+      n.@run = CASE WHEN coalesce(
+        n.@previous_value,
+        null) IS NOT NULL THEN $space END
+  REMOVE n.@previous_value
+  REMOVE n.@previous_run
   RETURN count(n) AS written
 } IN TRANSACTIONS OF 1 ROW
 RETURN size(batch) AS found, written

@@ -1,4 +1,4 @@
-// Move staged coordinates to their plain names, in batches, and the replaced ones to their previous names: of staged
+// Move staged coordinates, or other values, to their plain names, in batches, and the replaced ones to their previous names: of staged
 // nodes, and of nodes of a space without readers. A batch is moved only once.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is replaced, or
 // null: nothing is kept of it), left (the space that nobody reads any more, or null), run_id (the pattern of run ids:
@@ -14,11 +14,11 @@ CALL (batch) {
   @lock
   UNWIND batch AS n
   WITH n WHERE $before IS NULL OR coalesce(n.@previous_run <> $before, true)
-  SET n.@previous_embedding = CASE WHEN $before IS NOT NULL THEN n.@embedding END,
-      n.@previous_radius = CASE WHEN $before IS NOT NULL THEN n.@radius END,
-      n.@previous_vector = CASE WHEN $before IS NOT NULL THEN n.@vector END,
+  SET
+      n.@previous_value = CASE WHEN $before IS NOT NULL THEN n.@value END,
       n.@previous_run = $before
-  SET n.@embedding = n.@staged_embedding, n.@radius = n.@staged_radius, n.@vector = n.@staged_vector,
+  SET
+      n.@value = n.@staged_value,
       n.@run = CASE WHEN n.@staged_run <> '' THEN n.@staged_run END
   RETURN count(n) AS written
 } IN TRANSACTIONS OF 1 ROW

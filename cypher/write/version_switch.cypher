@@ -18,8 +18,8 @@ CALL (m, v) {
   SET r.status = CASE WHEN r.runId IN [v.run, v.linkRun] THEN 'complete' ELSE 'superseded' END,
       r.indexes = CASE WHEN r.runId = v.run THEN v.indexes END,
       r.stored = [part IN r.parts WHERE
-        CASE part WHEN 'embedding' THEN r.runId IN [v.run, v.space, v.previousRun, v.previousSpace]
-                  ELSE r.runId IN [v.linkRun, v.previousLinkRun] END]
+        CASE part WHEN 'links' THEN r.runId IN [v.linkRun, v.previousLinkRun]
+                  ELSE r.runId IN [v.run, v.space, v.previousRun, v.previousSpace] END]
   FOREACH (_ IN CASE WHEN size(r.stored) = 0 AND r.fingerprint IS NOT NULL THEN [1] ELSE [] END |
     REMOVE r.attributeRecipe, r.fingerprint)
 }

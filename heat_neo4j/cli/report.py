@@ -38,7 +38,7 @@ class Counted(NamedTuple):
 NO_EXAMPLES: Mapping[str, Sequence[LinkExample]] = {}
 STAGES = (
     "read", "compare", "similarity", "walks", "train", "local", "calibrate", "align", "check",
-    "links", "write coordinates", "write links", "index new version", "settle",
+    "links", "write coordinates", "write links", "write values", "index new version", "settle",
     "build index",
 )  # fmt: skip
 COUNTS: Mapping[str, Counted] = {
@@ -159,6 +159,8 @@ def _written(run: RunRecord, examples: Mapping[str, Sequence[LinkExample]]) -> I
         yield verb, f"{what} of {plural(run.nodes_written, 'node')} in {where}"
         if run.indexes:
             yield "", f"vector index: {', '.join(run.indexes)}"
+    if "values" in run.parts:
+        yield verb, f"values of {plural(run.nodes_written, 'node')} in {_few(run.names.own)}"
     if "links" in run.parts:
         yield verb, f"{plural(run.links_written, 'predicted link')} of type {run.link_type}"
         yield from (("", line) for line in pattern_lines(run, examples))
@@ -234,6 +236,10 @@ def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
     """Yield what a refresh decided, and what was measured of it."""
     quality, drift = run.quality, run.drift
     if not quality:
+        return
+    if "values" in run.parts:
+        nodes, error = plural(quality["nodes"], "held-out node"), quality["calibration_error"]
+        yield "Quality", f"{quality['f1_micro']:.0%} of {nodes} right, probabilities off by {error:.3f}"
         return
     yield "Decision", f"{run.decision}: {run.reason}"
     if quality.get("auroc") is not None:

@@ -1,14 +1,20 @@
 """`WriteNames`: names of the properties, relationship types and indexes that are written to the graph."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from heat_neo4j.database.statements import check_identifier
+from heat_neo4j.database.statements import Each, check_identifier
 
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
+_COPIES: Mapping[str, str] = {"plain": "", "staged": "Staged", "previous": "Previous"}
+_PROBABILITY = "Probability"
+MOST_LEVELS = 5
+"""Levels of clusters that are written."""
+_OF_LEVELS = tuple(f"{level}{end}" for level in range(1, MOST_LEVELS + 1) for end in ("", "Name"))
 
 
 class PropertyNames(NamedTuple):
@@ -59,6 +65,8 @@ class WriteNames:
         Type of predicted relationships.
     vector : str, default: <model>Vector
         Node property for points of the Poincare ball, if `embedding` holds other coordinates.
+    values : tuple of str
+        Node properties of a model that has these instead of coordinates and links: a table of values.
 
     Raises
     ------
@@ -79,6 +87,7 @@ class WriteNames:
     run: str = ""
     link_type: str = ""
     vector: str = ""
+    values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_identifier("model", self.model)
@@ -94,10 +103,43 @@ class WriteNames:
             if getattr(self, field) == "":
                 object.__setattr__(self, field, default)
             check_identifier(field, getattr(self, field))
+        for name in self.values:
+            check_identifier("values", name)
         if len(set(self.properties)) < len(self.properties):
             raise ValueError(
                 f"the property names must differ, also with Staged or Previous at the end: {self.properties}"
             )
+
+    @classmethod
+    def of_classes(cls, model: str, property: str) -> Self:
+        """Return the names of the predicted classes of a property, a model beside `model`.
+
+        >>> WriteNames.of_classes("heat", "section").own
+        ('heatClassSection', 'heatClassSectionProbability', 'heatClassSectionRun')
+        """
+        usual = cls(f"{model} class {property}")
+        return cls(usual.model, values=(usual._prefix, usual._prefix + _PROBABILITY))
+
+    @classmethod
+    def of_clusters(cls, model: str) -> Self:
+        """Return the names of the clusters of nodes, a model beside `model`: by level, number and name.
+
+        >>> WriteNames.of_clusters("heat").own[:3]
+        ('heatCluster1', 'heatCluster1Name', 'heatCluster2')
+        """
+        usual = cls(f"{model} cluster")
+        return cls(usual.model, values=tuple(usual._prefix + end for end in _OF_LEVELS))
+
+    def is_beside(self, model: str) -> bool:
+        """Return whether these are names of classes or clusters of another model's nodes."""
+        is_derived = self.model == f"{model} cluster" or self.model.startswith(f"{model} class ")
+        return bool(self.values) and is_derived
+
+    @property
+    def unusual_values(self) -> tuple[str, ...]:
+        """Those of the values whose names do not follow from the model's."""
+        usual = {self._prefix + end for end in ("", _PROBABILITY, *_OF_LEVELS)}
+        return tuple(name for name in self.values if name not in usual)
 
     @cached_property
     def _prefix(self) -> str:
@@ -119,21 +161,32 @@ class WriteNames:
         """The properties of the version that the last publication replaced."""
         return PropertyNames(*(f"{name}Previous" for name in self.plain))
 
-    def placeholders(self, *copies: str) -> dict[str, str]:
-        """Return the values of a statement's placeholders for "plain", "staged" or "previous" copies.
+    def copy(self, copy: str) -> dict[str, str | Each]:
+        """Return the placeholders ``@value`` and ``@run`` of a "plain", "staged" or "previous" copy."""
+        end = _COPIES[copy]
+        written = self.values or (self.embedding, self.radius, self.vector)
+        return {"value": Each(name + end for name in written), "run": self.run + end}
 
-        Placeholders of the last two start with the copy's name, such as ``@staged_run``.
+    def placeholders(self, *copies: str) -> dict[str, str | Each]:
+        """Return the values of a statement's placeholders for several copies, as `copy` does for one.
+
+        Those of staged and previous ones start with the copy's name, such as ``@staged_run``.
         """
         return {
             name if copy == "plain" else f"{copy}_{name}": value
             for copy in copies
-            for name, value in getattr(self, copy)._asdict().items()
+            for name, value in self.copy(copy).items()
         }
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The node properties of the published version."""
+        return (*self.values, self.run) if self.values else self.plain
 
     @property
     def properties(self) -> tuple[str, ...]:
         """All node properties."""
-        return (*self.plain, *self.staged, *self.previous)
+        return tuple(name + end for end in _COPIES.values() for name in self.own)
 
     @property
     def links(self) -> LinkTypes:

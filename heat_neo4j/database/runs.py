@@ -17,10 +17,10 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import Fragment, except_names, is_identifier, load_statement
 from heat_neo4j.database.trust import FILTERS, Trust
-from heat_neo4j.database.versions import checked, is_run_id, runs_of
+from heat_neo4j.database.versions import checked, holds_values, is_run_id, runs_of
 from heat_neo4j.errors import ProjectionError
 
-EMBEDDING, LINKS = "embedding", "links"
+EMBEDDING, LINKS, VALUES = "embedding", "links", "values"
 LABELS = ("HeatRun", "HeatModel", "HeatVersion")
 """Bookkeeping labels, which are excluded from graphs that are read without naming labels."""
 TYPES = ("HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
@@ -41,7 +41,7 @@ class RunRecord(Result):
     model : str
         Name of the model it belongs to.
     parts : tuple of str
-        What it writes: "embedding", "links" or both.
+        What it writes: "embedding", "links" or both; or "values", such as classes or clusters.
     status : str
         "incomplete": being written, or crashed. "complete": published. "superseded": replaced by another run;
         its values are removed, unless they are kept for a rollback. "removing": its values are being removed.
@@ -50,6 +50,8 @@ class RunRecord(Result):
         Parts with values in the graph: published, or kept for a rollback.
     embedding_property, radius_property, run_property, vector_property, link_type : str or None
         The plain names that it writes to.
+    value_properties : tuple of str or None
+        The plain names of values; a run that writes them writes no coordinates and links.
     indexes : tuple of str
         Names of the vector indexes over its coordinates, while they are published.
     node_count, edge_count, attribute_count : int
@@ -105,6 +107,7 @@ class RunRecord(Result):
     radius_property: str | None = None
     run_property: str | None = None
     vector_property: str | None = None
+    value_properties: tuple[str, ...] | None = None
     indexes: tuple[str, ...] = ()
     link_type: str | None = None
     node_count: int = 0
@@ -161,6 +164,7 @@ class RunRecord(Result):
             run=self.run_property or "",
             link_type=self.link_type or "",
             vector=self.vector_property or "",
+            values=self.value_properties or (),
         )
 
     @classmethod
@@ -255,7 +259,10 @@ class RunRecord(Result):
         }
 
 
-_NAMES = ("embedding_property", "radius_property", "run_property", "vector_property", "link_type")
+_NAMES = (
+    "embedding_property", "radius_property", "run_property", "vector_property", "value_properties",
+    "link_type",
+)  # fmt: skip
 _KINDS = get_type_hints(RunRecord)
 _JSON_FIELDS = [name for name, kind in _KINDS.items() if get_origin(kind) in (Mapping, Sequence)]
 """Fields whose property on the run node is JSON text."""
@@ -280,8 +287,12 @@ class Bookkeeping:
         return _model_node(self.models, model)
 
     def published_run(self, model: str) -> RunRecord | None:
-        """Return the run of `model` whose coordinates are published; raises ProjectionError if damaged."""
-        run_id = self.published(model).get("run")
+        """Return the run of `model` whose coordinates are published; raises ProjectionError if damaged.
+
+        None if there is none, or the model is a table of values.
+        """
+        version = self.published(model)
+        run_id = None if holds_values(version) else version.get("run")
         return next((run.whole() for run in self.runs_of(model) if run.run_id == run_id), None)
 
     def check_model(self, model: str) -> None:
@@ -303,7 +314,7 @@ class Bookkeeping:
         """Return the names that `model` is published under, or the defaults."""
         version = self.remains(model)
         run = next((run for run in self.runs_of(model) if run.run_id in runs_of(version)), None)
-        return WriteNames(model) if run is None else run.names
+        return run.names if run else WriteNames(model, values=tuple(version.get("valueProperties") or ()))
 
 
 def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:
@@ -341,7 +352,9 @@ def nodes_with(labels: Sequence[str]) -> Fragment | Sequence[str]:
 def nothing_published(model: str, source: Bookkeeping | Connection | Transaction) -> ProjectionError:
     """Return the error for a model without published coordinates; it suggests a similar name."""
     models = source.models if isinstance(source, Bookkeeping) else read_bookkeeping(source).models
-    suggestion = did_you_mean(model, [node["name"] for node in models if "run" in node])
+    suggestion = did_you_mean(
+        model, [node["name"] for node in models if "run" in node and not holds_values(node)]
+    )
     return ProjectionError(
         f"model {model!r} has no published coordinates in this database{suggestion or ': run `heat embed`'}"
     )

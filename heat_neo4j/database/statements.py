@@ -5,8 +5,8 @@ parameters, are ``@placeholders`` in the files and are replaced by quoted identi
 """
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -24,6 +24,12 @@ class Fragment(str):
     Created only from quoted identifiers (`except_names`), from statements, or from a user's predicate, which
     runs in read access mode, in which the server rejects writes.
     """
+
+    __slots__ = ()
+
+
+class Each(tuple[str, ...]):
+    """Names of which a line of a statement is written once for each, in their order."""
 
     __slots__ = ()
 
@@ -97,8 +103,8 @@ def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:
     """Return the statement in ``cypher/<name>.cypher`` without comment lines and with placeholders filled.
 
     Each ``@placeholder`` is replaced by a name, several names (an alternative such as ``` `A`|`B` ```, for
-    labels and types) or a `Fragment`. Raises ValueError if `identifiers` are not those of the file, or a name
-    cannot be quoted.
+    labels and types) or a `Fragment`; its line is repeated for the names of an `Each`. Raises ValueError if
+    `identifiers` are not those of the file, or a name cannot be quoted.
     """
     template = _template(name)
     placeholders = set(_PLACEHOLDER.findall(template))
@@ -106,8 +112,24 @@ def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:
         raise ValueError(
             f"cypher/{name}.cypher has placeholders {sorted(placeholders)}, got {sorted(identifiers)}"
         )
-    texts = {key: _text(value) for key, value in identifiers.items()}
-    return _PLACEHOLDER.sub(lambda match: texts[match[1]], template)
+    repeated = {key: value for key, value in identifiers.items() if isinstance(value, Each)}
+    texts = {key: _text(value) for key, value in identifiers.items() if key not in repeated}
+    return "\n".join(
+        _PLACEHOLDER.sub(partial(_filled, each), line)
+        for line in template.split("\n")
+        for each in _of_each(repeated, line) or [texts]
+    )
+
+
+def _of_each(repeated: Mapping[str, Each], line: str) -> list[dict[str, str]]:
+    """Return the texts of the placeholders of a line that is repeated, for each repetition."""
+    own = [key for key in _PLACEHOLDER.findall(line) if key in repeated]
+    each = zip(*(map(quote_identifier, repeated[key]) for key in own), strict=True)
+    return [dict(zip(own, texts, strict=True)) for texts in each]
+
+
+def _filled(texts: Mapping[str, str], match: re.Match[str]) -> str:
+    return texts[match[1]]
 
 
 def _text(value: str | Sequence[str]) -> str:

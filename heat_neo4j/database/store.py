@@ -10,11 +10,17 @@ from heat_neo4j.database.publish.inspection import inspect_server
 from heat_neo4j.database.publish.publication import rollback, write_lease
 from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import clear, prune
-from heat_neo4j.database.publish.writer import Run, WriteOptions, write_embedding, write_links
+from heat_neo4j.database.publish.writer import Run, WriteOptions, write_embedding, write_links, write_values
 from heat_neo4j.database.published_nodes import find_published_node, read_node_links
 from heat_neo4j.database.read.checking import check_projection
 from heat_neo4j.database.read.counts import count_projection, full_sources, sample_schema
-from heat_neo4j.database.read.published import read_embedding, read_kept, read_links, read_stored
+from heat_neo4j.database.read.published import (
+    read_embedding,
+    read_kept,
+    read_links,
+    read_stored,
+    read_values,
+)
 from heat_neo4j.database.read.queries import copy_query, run_cypher, run_query
 from heat_neo4j.database.read.reader import read_graph, read_properties_of, read_property
 from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, read_bookkeeping, read_published_run, read_runs
@@ -50,6 +56,7 @@ class Neo4jStore(Connection):
     read_stored = read_stored
     read_kept = read_kept
     read_links = read_links
+    read_values = read_values
 
     runs = read_runs
     published_run = read_published_run
@@ -62,6 +69,7 @@ class Neo4jStore(Connection):
     lease = write_lease
     write_embedding = write_embedding
     write_links = write_links
+    write_values = write_values
 
     def bookkeeping(self) -> Bookkeeping:
         """Return what is published of each model, and all runs, as one transaction saw them."""

@@ -108,6 +108,7 @@ def _own_names(names: WriteNames) -> dict[str, str]:
         for part, setting in _PROPERTY_SETTINGS.items()
         if getattr(names.plain, part) != getattr(usual.plain, part)
     }
+    found |= {f"values ({name})": name for name in names.unusual_values}
     return found if names.link_type == usual.link_type else {**found, "link_type": names.link_type}
 
 

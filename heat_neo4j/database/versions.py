@@ -22,11 +22,13 @@ MOST_LABELS = 50
 
 _COORDINATES = (
     "run", "space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "indexes", "core",
-    "coordinates", "dimension", "nodeLabels", "nodeCount",
+    "coordinates", "dimension", "nodeLabels", "nodeCount", "valueProperties",
 )  # fmt: skip
 _LINKS = ("linkRun", "linkType")
-_RUNS = {"embedding": "run", "links": "linkRun"}
-_STAGED_COORDINATES = ("stagedEmbedding", "stagedRadius", "stagedRun", "stagedVector")
+_RUNS = {"embedding": "run", "values": "run", "links": "linkRun"}
+_STAGED_COORDINATES = ("stagedEmbedding", "stagedRadius", "stagedRun", "stagedVector", "stagedValues")
+_TABLE = ("space", "runProperty", "valueProperties")
+"""What readers of a table of values need, in the place of coordinates."""
 _NEEDED = {
     "run": ("space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "coordinates",
             "dimension"),
@@ -43,13 +45,16 @@ def is_run_id(value: Any) -> bool:
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("run", "space", "linkRun"), is_run_id),
     **dict.fromkeys(
-        ("embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", *_STAGED_COORDINATES,
+        ("embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", *_STAGED_COORDINATES[:-1],
          "linkType", "stagedLinkType"),
         is_identifier,
     ),
     "coordinates": lambda value: value in ("poincare", "hyperboloid", "klein"),
     "dimension": lambda value: type(value) is int and 0 < value <= _LARGEST_DIMENSION,
-    "indexes": lambda value: isinstance(value, list) and all(map(is_identifier, value)),
+    **dict.fromkeys(
+        ("indexes", "valueProperties", "stagedValues"),
+        lambda value: isinstance(value, list) and all(map(is_identifier, value)),
+    ),
     **dict.fromkeys(
         ("core", "nodeLabels"),
         lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
@@ -71,7 +76,7 @@ def checked(properties: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
     ]
     sound = {name: value for name, value in properties.items() if name not in damaged}
     for run, needed in _NEEDED.items():
-        names = (run, *needed)
+        names = (run, *(_TABLE if run == "run" and holds_values(properties) else needed))
         missing = [name for name in names if name not in sound and name not in damaged]
         if len(missing) < len(names):
             damaged += missing
@@ -79,6 +84,11 @@ def checked(properties: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
             parts = (*_COORDINATES, *_STAGED_COORDINATES) if run == "run" else (*_LINKS, "stagedLinkType")
             sound = {name: value for name, value in sound.items() if name not in parts}
     return sound, tuple(damaged)
+
+
+def holds_values(*versions: Version) -> bool:
+    """Return whether one of some versions of a model is a table of values, which has no coordinates."""
+    return any("valueProperties" in version for version in versions)
 
 
 def being_published(version: Version) -> tuple[str, ...]:
@@ -171,7 +181,9 @@ def without_runs(version: Version, runs: Collection[str]) -> dict[str, Any]:
 def _staging(version: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
     """Return `version` with the staged names of its parts that differ from the previous version."""
     before = previous_of(version)
-    parts: Sequence[str] = [part for part, run in _RUNS.items() if version.get(run) != before.get(run)]
+    absent = "embedding" if holds_values(version, before) else "values"
+    changed = [part for part, run in _RUNS.items() if version.get(run) != before.get(run)]
+    parts: Sequence[str] = [part for part in changed if part != absent]
     staged: dict[str, Any] = {"publishing": parts, "indexWanted": index}
     if "embedding" in parts and "run" in version:
         staged |= {
@@ -180,6 +192,8 @@ def _staging(version: Version, names: WriteNames, *, index: bool) -> dict[str, A
             "stagedRun": names.staged.run,
             "stagedVector": names.staged.indexed(version["coordinates"]),
         }
+    if "values" in parts and "run" in version:
+        staged |= {"stagedRun": names.staged.run, "stagedValues": list(names.copy("staged")["value"])}
     if "links" in parts and "linkRun" in version:
         staged["stagedLinkType"] = names.links.staged
     return {**version, **staged}

@@ -278,7 +278,7 @@ def test_clear_asks_and_takes_no_for_an_answer(invoke, cypher, monkeypatch):
     invoke(*EMBED)
     published = snapshot(cypher)
     shown = invoke("clear", "--model", "cli", "--dry-run").stdout
-    assert re.fullmatch(r"would remove 1 run, coordinates of 40 nodes, \d+ predicted links\n", shown)
+    assert re.fullmatch(r"would remove 1 run, values of 40 nodes, \d+ predicted links\n", shown)
     refused = invoke("clear", "--model", "cli", code=2)
     assert "--yes says that this is meant" in refused.stderr
     monkeypatch.setattr("heat_neo4j.cli.commands.clear._can_ask", lambda: True)

@@ -1,7 +1,5 @@
 """Killed clients and killed servers: whatever dies, what is published is one whole version."""
 
-import multiprocessing
-import signal
 from contextlib import contextmanager
 
 import neo4j
@@ -12,7 +10,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import WriteFailed
 from tests.conftest import LiveServer
-from tests.support.doomed import BATCH, Statement, clear_model, roll_back_model, write_version
+from tests.support.doomed import BATCH, Statement, clear_model, killed, roll_back_model, write_version
 from tests.support.live_graph import (
     make_ring,
     open_cypher,
@@ -32,10 +30,6 @@ pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 N = 30
 LABEL = "KillNode"
 NAMES = WriteNames(model="kill test")
-
-# A server of processes that has the imports done, so that a child costs milliseconds.
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.support.doomed"])
 
 
 @pytest.fixture
@@ -83,14 +77,6 @@ def index_names(cypher):
         v=NAMES.vector,
     )
     return [row["name"] for row in rows]
-
-
-def killed(work, *arguments, **options):
-    """Let a process do some work, before the end of which it must die."""
-    child = processes.Process(target=work, args=arguments, kwargs=options)
-    child.start()
-    child.join()
-    assert child.exitcode == -signal.SIGKILL
 
 
 STAGING_LINKS = Statement(("p.distance = $distance[i]",), 2)

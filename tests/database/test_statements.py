@@ -196,7 +196,7 @@ def test_every_batch_holds_a_write_lock_of_the_lease():
     assert set(batches) == {
         "coordinates_remove", "coordinates_restage", "coordinates_restore", "coordinates_settle",
         "coordinates_stage", "leavers_stage", "links_copy", "links_keep",
-        "links_remove", "links_settle", "links_stage",
+        "links_remove", "links_settle", "links_stage", "values_stage",
     }  # fmt: skip
     assert all(batches.values())
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
@@ -16,9 +20,21 @@ from heat_neo4j.pipeline.gate import Gate
 from tests.support.live_graph import random_links, random_points
 from tests.support.refresh_toy import make_job
 
-__all__ = ["BATCH", "Statement", "clear_model", "refresh_model", "roll_back_model", "write_version"]
+__all__ = [
+    "BATCH",
+    "Statement",
+    "clear_model",
+    "killed",
+    "refresh_model",
+    "roll_back_model",
+    "write_table",
+    "write_version",
+]
 
 BATCH = 13
+# A server of processes that has the imports done, so that a child costs milliseconds.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["tests.support.doomed"])
 
 
 class Statement(NamedTuple):
@@ -45,6 +61,14 @@ def _doomed(settings: tuple[str, str, str], die_at: Statement | None) -> Iterato
         yield store
 
 
+def killed(work: Callable[..., object], *arguments: object, **options: object) -> None:
+    """Let a process do some work, before the end of which it must die."""
+    child = _PROCESSES.Process(target=work, args=arguments, kwargs=options)
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+
+
 def write_version(
     settings: tuple[str, str, str],
     graph: Graph,
@@ -63,6 +87,18 @@ def write_version(
         run.write_embedding(random_points(graph.n_nodes, seed), coordinates="hyperboloid")
         run.write_links(random_links(graph.n_nodes, seed))
         run.publish()
+
+
+def write_table(
+    settings: tuple[str, str, str],
+    graph: Graph,
+    names: WriteNames,
+    table: tuple[NDArray[np.int64], Mapping[str, Sequence[Any]]],
+    die_at: Statement,
+) -> None:
+    """Publish values of some rows; die before `die_at`."""
+    with _doomed(settings, die_at) as store:
+        store.write_values(graph, *table, names=names, batch_size=BATCH)
 
 
 def roll_back_model(

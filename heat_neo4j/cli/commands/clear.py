@@ -33,9 +33,10 @@ heat clear --model heat --yes
 def clear(yes: bool, dry_run: bool, **options: Any) -> None:
     """Remove what runs have written, and only that.
 
-    Removes coordinates, radii, run ids, predicted links and run nodes. A published run is unpublished
-    first. If a local refresh made it, the previous version goes too, because both share nodes; run `heat
-    rollback` first to keep that. Your own nodes, relationships and properties stay.
+    Removes coordinates, radii, run ids, predicted links and run nodes; with a model also the classes and
+    clusters that were made of it. A published run is unpublished first. If a local refresh made it, the
+    previous version goes too, because both share nodes; run `heat rollback` first to keep that. Your own
+    nodes, relationships and properties stay.
     """
     chosen = {name: options[name] for name in CHOICES}
     if sum(map(bool, chosen.values())) != 1:
@@ -72,5 +73,5 @@ def _can_ask() -> bool:
 def _summary(report: ClearReport) -> str:
     runs, links = plural(len(report.runs), "run"), plural(report.links, "predicted link")
     others = f", and with that the version of run {' and '.join(report.others)}, which shares it"
-    values = f"{runs}, coordinates of {plural(report.nodes, 'node')}, {links}"
+    values = f"{runs}, values of {plural(report.nodes, 'node')}, {links}"
     return values + (others if report.others else "")

@@ -116,7 +116,9 @@ def _rights(rights: Rights) -> str:
 
 def _model(model: ModelState) -> str:
     parts = []
-    if model.run is not None:
+    if model.run is not None and model.has_values:
+        parts.append(f"values of {plural(model.nodes, 'node')} by run {model.run}")
+    elif model.run is not None:
         index = f"vector index {', '.join(model.indexes)}" if model.indexes else "no vector index"
         parts.append(f"coordinates of {plural(model.nodes, 'node')} by run {model.run}, {index}")
     if model.link_run is not None:

@@ -90,7 +90,7 @@ def _row(run: RunRecord) -> tuple[str, ...]:
         run.status,
         "" if run.started_at is None else f"{run.started_at:%Y-%m-%d %H:%M}",
         format_seconds(sum(run.stage_seconds.values())),
-        f"{run.nodes_written:,}" if "embedding" in run.parts else "",
+        f"{run.nodes_written:,}" if run.kind != "links" else "",
         f"{run.links_written:,}" if "links" in run.parts else "",
         "" if run.final_loss is None else f"{run.final_loss:.4f}",
         _number(run.quality.get("auroc")),

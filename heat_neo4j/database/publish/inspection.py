@@ -10,7 +10,7 @@ from heat_neo4j.database.publish.published_index import index_status
 from heat_neo4j.database.read.rights import Rights, read_rights
 from heat_neo4j.database.runs import Bookkeeping, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import runs_of
+from heat_neo4j.database.versions import holds_values, runs_of
 from heat_neo4j.errors import ProjectionError
 
 OLDEST = "5.26"
@@ -27,12 +27,13 @@ class ModelState:
     """The published state of one model."""
 
     name: str
-    run: str | None  # run of the published coordinates
+    run: str | None  # run of the published coordinates, or values
     link_run: str | None  # run of the published links
     nodes: int
     links: int
     indexes: tuple[str, ...]  # names of the vector indexes that readers use
     incomplete: int  # runs that are being written, or crashed
+    has_values: bool = False  # whether it has classes or clusters instead of coordinates
 
 
 @dataclass(frozen=True)
@@ -161,4 +162,5 @@ def _state(book: Bookkeeping, name: str) -> ModelState:
         links=sum(each.links_written for each in runs if each.run_id == link_run),
         indexes=tuple(version.get("indexes") or ()),
         incomplete=sum(each.status == "incomplete" for each in runs),
+        has_values=holds_values(version),
     )

@@ -34,7 +34,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.reach import EVERYWHERE, Reach
 from heat_neo4j.database.read.rights import sees_all_transactions
-from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping, read_version
+from heat_neo4j.database.runs import EMBEDDING, LINKS, VALUES, read_bookkeeping, read_version
 from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.versions import (
@@ -128,6 +128,7 @@ class Publication:
         self._version = dict(coming)
         self._before = previous_of(coming)
         self._parts = being_published(coming)
+        self._on_nodes = EMBEDDING in self._parts or VALUES in self._parts
         self._run, self._on_progress = run, on_progress
         self._existing_indexes = indexes
         self._most_general = list(most_general)
@@ -163,7 +164,7 @@ class Publication:
 
     def _stage(self) -> None:
         """Stage the previous version for a rollback; a new run has staged its own."""
-        if EMBEDDING in self._parts and "run" in self._version:
+        if self._on_nodes and "run" in self._version:
             copies = self._names.placeholders("previous", "staged")
             before = {"before": self._version["run"], "space": self._version["space"]}
             self._staged = self._write_coordinates("write/coordinates_restage", copies, **before)
@@ -196,7 +197,7 @@ class Publication:
             await_readers(self._lease.connection)
 
     def _settle(self) -> None:
-        if EMBEDDING in self._parts:
+        if self._on_nodes:
             space = self._before.get("space")
             is_left = space != self._version.get("space")
             self._on_progress("settle", 0, 1)
@@ -230,7 +231,7 @@ class Publication:
             self._plain_indexes = {"indexes": indexes, "core": core}
 
     def _switch_to_plain(self) -> None:
-        if EMBEDDING in self._parts:
+        if self._on_nodes:
             kept_on = {"nodeLabels": list(self._reach.labels) or None}
             version = at_rest(self._version, self._plain_indexes, kept_on)
         else:
@@ -239,8 +240,8 @@ class Publication:
         self._version = version
 
     def _restore(self) -> None:
-        plain, before = self._names.plain, self._before
-        if EMBEDDING in self._parts:
+        before = self._before
+        if self._on_nodes:
             self._reach.labels = EVERYWHERE  # a node may have lost its labels since it was settled
             if "run" in before:
                 copies, space = self._names.placeholders("plain", "previous"), before["space"]
@@ -249,8 +250,8 @@ class Publication:
                 )
             else:
                 removed = {"spaces": [self._version["space"]], "run_id": None}
-                self._write_coordinates("write/coordinates_remove", plain._asdict(), **removed)
-            previous = self._names.previous._asdict()
+                self._write_coordinates("write/coordinates_remove", self._names.copy("plain"), **removed)
+            previous = self._names.copy("previous")
             self._write_coordinates("write/coordinates_remove", previous, spaces=[], run_id=RUN_ID)
         if LINKS in self._parts:
             types = self._names.links
@@ -274,10 +275,12 @@ class Publication:
         self._is_withdrawn = True
 
     def _unstage(self) -> None:
-        parts = self._parts or (EMBEDDING, LINKS)  # we cannot know what a crashed run had staged
+        # We cannot know what a crashed run had staged.
+        parts = self._parts or ((VALUES,) if self._names.values else (EMBEDDING, LINKS))
         if EMBEDDING in parts:
             drop_indexes(self._lease.connection, self._unread_indexes(), self._lease.check)
-            staged = self._names.staged._asdict()
+        if EMBEDDING in parts or VALUES in parts:
+            staged = self._names.copy("staged")
             removed = self._write_coordinates("write/coordinates_remove", staged, spaces=[""])
             if removed < self._staged and self._reach.labels:  # others were deleted or lost their labels
                 self._reach.labels = EVERYWHERE
@@ -330,8 +333,10 @@ class Publication:
     def _read_core(self) -> list[str]:
         return read_core(self._lease.connection, self._version, self._reach.nodes)
 
-    def _write_coordinates(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> int:
-        """Run a statement over the nodes that can hold coordinates."""
+    def _write_coordinates(
+        self, name: str, identifiers: Mapping[str, str | Sequence[str]], **parameters: Any
+    ) -> int:
+        """Run a statement over the nodes that can hold coordinates, or values."""
         within = {"labels": self._reach.nodes, **identifiers}
         return self._write_all(name, within, **{"run_id": RUN_ID, **parameters})
 

@@ -35,7 +35,7 @@ class ClearReport(Result):
 
     runs: tuple[str, ...]
     models: tuple[str, ...]  # models that were removed completely
-    nodes: int  # nodes that lost coordinates, counted once per version
+    nodes: int  # nodes that lost coordinates or other values, counted once per version and model
     links: int
     dry_run: bool  # whether nothing was removed
     # Other runs whose version is removed too, published or kept for a rollback, as it shares cleared data.
@@ -54,10 +54,10 @@ def clear(
 ) -> ClearReport:
     """Remove what runs have written, and only that.
 
-    Removes coordinates, radii, run ids, predicted links and run nodes, and a model's node with its last
-    run. A published run is unpublished first. If a local refresh made it, the previous version goes too,
-    because both share nodes; roll back first to keep that. Your own nodes, relationships and properties
-    stay.
+    Removes coordinates, radii, run ids, predicted links and run nodes, and a model's node with its last run;
+    with a model also the classes and clusters that were made of it. A published run is unpublished first. If
+    a local refresh made it, the previous version goes too, because both share nodes; roll back first to keep
+    that. Your own nodes, relationships and properties stay.
 
     Parameters
     ----------
@@ -86,7 +86,13 @@ def clear(
     if (run_id is not None) + (model is not None) + bool(everything) != 1:
         raise ValueError("clear needs exactly one of run_id, model and everything=True")
     book = read_bookkeeping(connection, history=True)
-    chosen = [run for run in book.runs if everything or model == run.model or run_id == run.run_id]
+    chosen = [
+        run
+        for run in book.runs
+        if everything
+        or run_id == run.run_id
+        or (model is not None and (model == run.model or run.names.is_beside(model)))
+    ]
     if run_id is not None and not chosen:
         raise WriteRefused(f"there is no run {run_id!r} in this database: `heat runs` lists them")
     names = {node["name"] for node in book.models if everything or node["name"] == model}
@@ -296,11 +302,11 @@ def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Ve
     copies = []
     if "run" not in version:
         copies.append(
-            _Copy("coordinates", {**every, **names.plain._asdict()}, {"spaces": runs, "run_id": None})
+            _Copy("coordinates", {**every, **names.copy("plain")}, {"spaces": runs, "run_id": None})
         )
     if "run" not in before:
         copies.append(
-            _Copy("coordinates", {**every, **names.previous._asdict()}, {"spaces": [], "run_id": RUN_ID})
+            _Copy("coordinates", {**every, **names.copy("previous")}, {"spaces": [], "run_id": RUN_ID})
         )
     params = {"runs": None, "kept": None, "run_id": RUN_ID}
     if "linkRun" not in version:
@@ -313,7 +319,7 @@ def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Ve
 def _staged_copies(names: WriteNames) -> list[_Copy]:
     """Return the staged copies of a model."""
     links = {"runs": None, "kept": None, "run_id": RUN_ID}
-    every = {"labels": nodes_with(EVERYWHERE), **names.staged._asdict()}
+    every = {"labels": nodes_with(EVERYWHERE), **names.copy("staged")}
     return [
         _Copy("coordinates", every, {"spaces": [""], "run_id": RUN_ID}),
         _Copy("links", {"type": names.links.staged}, links),

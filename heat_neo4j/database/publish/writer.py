@@ -1,4 +1,4 @@
-"""`Run`: writes coordinates and predicted links, such that readers see either the old or the new version."""
+"""`Run`: writes coordinates and links, or values, such that readers see either the old or the new version."""
 
 import logging
 import platform
@@ -30,6 +30,7 @@ from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import (
     EMBEDDING,
     LINKS,
+    VALUES,
     Bookkeeping,
     RunRecord,
     read_bookkeeping,
@@ -45,6 +46,7 @@ from heat_neo4j.database.write.batches import (
     equal_parts,
     link_columns,
     send,
+    value_columns,
 )
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
 from heat_neo4j.database.write.refusals import (
@@ -63,7 +65,7 @@ _PLACES = ("scratch", "scheduler")  # parameters that are specific to the machin
 _LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
 _BATCH_FLOATS = 1_000_000
 _DEFAULT_NAMES = WriteNames()
-_STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
+_STAGE_COORDINATES, _STAGE_LINKS, _STAGE_VALUES = "write coordinates", "write links", "write values"
 _log = logging.getLogger(__name__)
 
 
@@ -126,9 +128,9 @@ class Run:
     graph : Graph
         Graph that was read from this database.
     parts : sequence of str
-        Parts to write before `publish`: "embedding", "links" or both.
+        Parts to write before `publish`: "embedding", "links" or both; or "values" alone.
     names : WriteNames
-        Names to write to.
+        Names to write to; those of a table of values if these are written.
     parameters : mapping of str to JSON data, optional
         Parameters to record.
     stage_seconds : mapping of str to float, optional
@@ -144,8 +146,8 @@ class Run:
     lease : Lease, optional
         The model's lease, if the caller holds it; by default it is acquired on entering.
     on_progress : callable
-        Called with the stages "write coordinates", "write links", "index new version", "settle" and "build
-        index".
+        Called with the stages "write coordinates", "write links", "write values", "index new version",
+        "settle" and "build index".
 
     Raises
     ------
@@ -176,9 +178,11 @@ class Run:
         lease: Lease | None = None,
         on_progress: Progress = no_progress,
     ) -> None:
-        self._parts = tuple(part for part in (EMBEDDING, LINKS) if part in parts)
+        possible = (VALUES,) if names.values else (EMBEDDING, LINKS)
+        self._parts = tuple(part for part in possible if part in parts)
         if isinstance(parts, str) or not self._parts or set(parts) - set(self._parts):
-            raise ValueError(f"parts must be a list of {EMBEDDING!r}, {LINKS!r} or both, got {parts!r}")
+            wanted = f"{VALUES!r}" if names.values else f"{EMBEDDING!r}, {LINKS!r} or both"
+            raise ValueError(f"parts must be a list of {wanted}, got {parts!r}")
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._identity = NodeIdentity.of(graph)
         refuse_input_names(graph, names, self._parts)
@@ -189,11 +193,8 @@ class Run:
             parts=self._parts,
             status="incomplete",
             stored=self._parts,
-            embedding_property=names.embedding,
-            radius_property=names.radius,
             run_property=names.run,
-            vector_property=names.vector,
-            link_type=names.link_type,
+            **_names_of_parts(names),
             node_count=graph.n_nodes,
             edge_count=graph.n_edges,
             attribute_count=graph.n_attributes,
@@ -406,6 +407,33 @@ class Run:
         rows = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
         return [row["id"] for row in rows]
 
+    def send_values(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
+        """Stage values of the nodes of some rows; see `write_values`."""
+        self._require(VALUES)
+        space = self._record.run_id
+        statement = self._held_lease.batch(
+            "write/values_stage", same=self._identity.predicate, run=self._names.staged.run
+        )
+        plain, staged = (self._names.copy(copy)["value"] for copy in ("plain", "staged"))
+        columns = value_columns(
+            {own: values[name] for name, own in zip(plain, staged, strict=True) if name in values},
+            rows,
+            self._identity.parameters,
+        )
+        rounds = equal_parts(len(rows), _write_locks(len(rows), self._batch_size))
+        self._staged = self._send(_STAGE_VALUES, statement, columns, rounds, self._batch_size, space=space)
+        self._record = replace(
+            self._record, nodes_written=self._staged, nodes_missing=len(rows) - self._staged
+        )
+        self._coming |= {
+            "run": space,
+            "space": space,
+            "runProperty": self._names.run,
+            "valueProperties": list(self._names.values),
+            "nodeLabels": list(self._labels) or None,
+            "nodeCount": self._staged,
+        }
+
     def send_links(self, links: LinkColumns) -> None:
         """Stage checked links; see `write_links`."""
         self._require(LINKS)
@@ -440,11 +468,12 @@ class Run:
         ValueError
             If a part of the run was not written.
         """
-        written_by = {EMBEDDING: "run", LINKS: "linkRun"}
+        written_by = {EMBEDDING: "run", VALUES: "run", LINKS: "linkRun"}
         unwritten = [part for part in self._parts if written_by[part] not in self._coming]
         if unwritten:
             raise ValueError(f"before publishing, the run must write its {' and '.join(unwritten)}")
-        coming = published(self._version, self._coming, self._names, index=self._index)
+        is_indexed = self._index and not self._names.values
+        coming = published(self._version, self._coming, self._names, index=is_indexed)
         publication = Publication(
             self._held_lease,
             self._names,
@@ -532,6 +561,18 @@ class Run:
             raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
         if self._lease is None:
             raise ValueError("the run has not started: use it as a context manager")
+
+
+def _names_of_parts(names: WriteNames) -> dict[str, Any]:
+    """Return the fields of a record with the names that differ between coordinates and values."""
+    if names.values:
+        return {"value_properties": names.values}
+    return {
+        "embedding_property": names.embedding,
+        "radius_property": names.radius,
+        "vector_property": names.vector,
+        "link_type": names.link_type,
+    }
 
 
 def _new_run_id() -> str:
@@ -646,4 +687,43 @@ def write_links(
         return run.plan(links=columns)
     with run:
         run.send_links(columns)
+        return run.publish()
+
+
+def write_values(
+    connection: Connection,
+    graph: Graph,
+    rows: NDArray[np.int64],
+    values: Mapping[str, Sequence[Any]],
+    *,
+    dry_run: bool = False,
+    **options: Unpack[WriteOptions],
+) -> RunRecord:
+    """Write values to the nodes of some rows of `graph`, and publish them; other nodes lose theirs.
+
+    Parameters
+    ----------
+    rows : int64 array of shape (M,)
+        Rows of the graph.
+    values : mapping of str to sequence of M values
+        A text, number, boolean or None for each of the rows, by those of the properties in `names` that are
+        written.
+    dry_run, **options
+        As for `write_embedding`; `names` are those of a table of values.
+
+    Returns
+    -------
+    RunRecord
+        The published run, or the plan of a dry run.
+
+    Raises
+    ------
+    WriteRefused
+        If names are taken.
+    """
+    run = Run(connection, graph, parts=(VALUES,), **options)
+    if dry_run:
+        return replace(run.plan(), nodes_written=len(rows))
+    with run:
+        run.send_values(rows, values)
         return run.publish()

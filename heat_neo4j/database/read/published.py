@@ -16,7 +16,7 @@ from heat_neo4j.database.published_nodes import damaged_links, is_sound_link
 from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import Version, previous_of
+from heat_neo4j.database.versions import Version, holds_values, previous_of
 from heat_neo4j.database.write.payload import Coordinates, ball_factors, to_hyperboloid
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
@@ -125,8 +125,58 @@ def read_embedding(connection: Connection, graph: Graph, model: str = "heat") ->
     return stored.points()
 
 
+def read_values(connection: Connection, graph: Graph, model: str) -> dict[str, list[Any]] | None:
+    """Return the published values of the rows of `graph`, as `write_values` wrote them.
+
+    Parameters
+    ----------
+    model : str
+        Name of the table.
+
+    Returns
+    -------
+    dict of str to list, or None
+        The N values of each property, None for nodes without; None if nothing is published.
+
+    Raises
+    ------
+    ProjectionError
+        If new versions are published repeatedly.
+    """
+    identity = NodeIdentity.of(graph)
+
+    def read(version: Version) -> dict[str, list[Any]]:
+        names = version["valueProperties"]
+        statement = load_statement("read/values", same=identity.predicate, run=version["runProperty"])
+        parameters = {
+            "space": version["space"],
+            "names": names,
+            "staged_run": version.get("stagedRun"),
+            "staged": version.get("stagedValues"),
+        }
+
+        def rows(batch: NDArray[np.int64]) -> neo4j.Record:
+            own = {**parameters, **identity.parameters(batch)}
+            return connection.read(statement, own, doing="reading values", divisible=True)[0]
+
+        found: dict[str, list[Any]] = {name: [None] * graph.n_nodes for name in names}
+        for batch, columns in BatchSize(_BATCH).parts(rows, np.arange(graph.n_nodes)):
+            for position, values in zip(columns["positions"], columns["values"], strict=True):
+                for name, value in zip(names, values, strict=True):
+                    found[name][batch[position]] = value
+        return found
+
+    return _read_whole(connection, model, read, "run", "stagedRun", of_table=True)
+
+
 def _read_whole(
-    connection: Connection, model: str, read: Callable[[Version], T], run: str, staged: str
+    connection: Connection,
+    model: str,
+    read: Callable[[Version], T],
+    run: str,
+    staged: str,
+    *,
+    of_table: bool = False,
 ) -> T | None:
     """Return the result of `read` for the published version; None if nothing is published.
 
@@ -135,7 +185,7 @@ def _read_whole(
     """
     for _ in range(_ATTEMPTS):
         version = read_version(connection, model)
-        if run not in version:
+        if run not in version or holds_values(version) != of_table:
             return None
         result, now = read(version), read_version(connection, model)
         if (now.get(run), now.get(staged)) == (version.get(run), version.get(staged)):

@@ -1,8 +1,9 @@
 """Columns sent to the server in batches, each in one transaction that also holds a write lock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,22 @@ def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], nodes:
             "factors": factors,
             "dimension": coordinates.dimension,
         }
+
+    return columns
+
+
+def value_columns(
+    values: Mapping[str, Sequence[Any]], rows: NDArray[np.int64], nodes: NodeParameters
+) -> Columns:
+    """Return a function that builds a map of properties for each row of a batch.
+
+    `values` holds a value for each of `rows`, by property; `nodes` returns the parameters that identify the
+    nodes of some rows.
+    """
+
+    def columns(begin: int, end: int) -> Parameters:
+        own = zip(*(column[begin:end] for column in values.values()), strict=True)
+        return {**nodes(rows[begin:end]), "values": [dict(zip(values, row, strict=True)) for row in own]}
 
     return columns
 

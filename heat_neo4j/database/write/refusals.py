@@ -6,17 +6,24 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, TYPES, Bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, TYPES, VALUES, Bookkeeping
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.versions import RUN_ID
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.graph import Graph
 
+_ADVICE_VALUES = "rename or remove these, or repeat an interrupted clear"
+
+
+def _on_nodes(parts: Collection[str]) -> bool:
+    """Return whether some of the parts are properties of nodes."""
+    return EMBEDDING in parts or VALUES in parts
+
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
     """Refuse names that `graph` was read from: the next run would read its own output."""
     projection = Projection.from_dict(graph.provenance.projection)
-    if EMBEDDING in parts:
+    if _on_nodes(parts):
         read = {*projection.keys.properties, *(attribute.key for attribute in projection.all_attributes)}
         for name in names.properties:
             if name in read:
@@ -36,7 +43,7 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
         if run.model == names.model:
             continue
         taken: set[str | None] = set()
-        if EMBEDDING in parts and EMBEDDING in run.stored:
+        if _on_nodes(parts) and _on_nodes(run.stored):
             taken |= set(run.names.properties) & set(names.properties)
         if LINKS in parts and LINKS in run.stored:
             taken |= set(run.names.links) & set(names.links)
@@ -51,8 +58,8 @@ def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) 
     """Refuse names that differ from those of the published model: its readers use them."""
     version, used = book.published(names.model), book.names(names.model)
     pairs = [(used.link_type, names.link_type)] if "linkRun" in version and LINKS in parts else []
-    if "run" in version and EMBEDDING in parts:
-        pairs += zip(used.plain, names.plain, strict=True)
+    if "run" in version and _on_nodes(parts):
+        pairs += zip(used.own, names.own, strict=False)
     for there, wanted in pairs:
         if there != wanted:
             raise WriteRefused(
@@ -72,7 +79,7 @@ def refuse_constraints(
     ours = {
         "labels": list(LABELS),
         "types": [*TYPES, *(names.links if LINKS in parts else ())],
-        "properties": list(names.properties) if EMBEDDING in parts else [],
+        "properties": list(names.properties) if _on_nodes(parts) else [],
     }
     try:
         rows = connection.read(load_statement("read/constraints"), ours, doing="reading constraints")
@@ -100,17 +107,18 @@ def refuse_foreign_values(
     `nodes` is the label expression for the nodes that a publication looks at.
     """
     advice = "choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)"
-    if EMBEDDING in parts:
+    if _on_nodes(parts):
         copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", labels=nodes, **copies)
-        parameters = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
+        parameters = {"runs": book.holders(names.model, parts[0]), "run_id": RUN_ID}
         doing = "looking for values that would be overwritten"
         row = connection.read(statement, parameters, doing=doing)[0]
         if row["found"]:
+            *values, last = names.own
             raise WriteRefused(
-                f"{names.embedding}, {names.radius}, {names.run} or {names.vector}, perhaps with Staged or "
-                f"Previous at its end, on {plural(row['found'], 'node')} (e.g. {row['example']}) is "
-                f"not from a run of model {names.model!r}: {advice}"
+                f"{', '.join(values)} or {last}, perhaps with Staged or Previous at its end, on "
+                f"{plural(row['found'], 'node')} (e.g. {row['example']}) is not from a run of model "
+                f"{names.model!r}: {_ADVICE_VALUES if names.values else advice}"
             )
     if LINKS in parts:
         statement = load_statement("write/foreign_links", copies=names.links)

@@ -48,6 +48,8 @@ class Clusters(Result):
         The groups, by level, the largest of each level first.
     notes : tuple of str
         Differences between the graph and the published version, one line each.
+    written : str or None
+        Id of the run that wrote them into the database.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Clusters(Result):
     names: Sequence[Any]
     clusters: tuple[Cluster, ...]
     notes: tuple[str, ...] = ()
+    written: str | None = None
 
     def summary(self, backend: str | None = None) -> Any:
         """Return a data frame of the clusters, one row each.
@@ -96,6 +99,7 @@ class Clusters(Result):
                 for name, own in zip(self.names, self.groups.tolist(), strict=True)
             ],
             "notes": list(self.notes),
+            "written": self.written,
         }
 
     def save(self, path: str | Path) -> None:

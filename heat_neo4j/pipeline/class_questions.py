@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from heat_neo4j._utils.display import did_you_mean, display_text
 from heat_neo4j._utils.frames import Result, Rows, column_of
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.classes.prediction import ClassificationError, PredictedClasses, predict_classes
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.published_model import (
@@ -34,6 +36,7 @@ class Classification(Result):
     names: Sequence[str]  # of all nodes of the graph
     found: PredictedClasses
     notes: tuple[str, ...]
+    written: str | None = None  # id of the run that wrote them
 
     def __repr__(self) -> str:
         return repr(self.found)
@@ -42,8 +45,15 @@ class Classification(Result):
         return len(self.found)
 
     def explain(self, node: str) -> Rows:
-        """Return the evidence for a node, by its name; see `PredictedClasses.explain`."""
-        return self.found.explain(node)
+        """Return the evidence for a node, by its name; see `PredictedClasses.explain`.
+
+        Raises ProjectionError if the node was not predicted.
+        """
+        try:
+            return self.found.explain(node)
+        except ValueError as error:
+            hint = did_you_mean(node, map(str, self.found.node)) or ""
+            raise ProjectionError(f"{display_text(str(error))}{hint}") from None
 
     def _columns(self) -> dict[str, Any]:
         return {"element_id": column_of(self._element_ids()), **self.found._columns()}
@@ -59,7 +69,7 @@ class Classification(Result):
         predicted = [{"element_id": own, "labels": labels[row], **rest} for own, row, rest in each]
         run = self.published.run
         origin = {"model": run.model, "run": run.run_id, "property": self.property}
-        return {**origin, **data, "predicted": predicted, "notes": list(self.notes)}
+        return {**origin, **data, "predicted": predicted, "notes": list(self.notes), "written": self.written}
 
 
 def classify(
@@ -67,10 +77,11 @@ def classify(
     property: str,
     *,
     label: str | None = None,
+    write: bool = False,
     model: str = "heat",
     on_progress: Progress | bool = False,
 ) -> Classification:
-    """Predict a property of the nodes that lack it, such as a category; nothing is written.
+    """Predict a property of the nodes that lack it, such as a category.
 
     It learns from the nodes that have the property: from the published coordinates, attributes, those of
     neighbours, relationships, and the property of neighbours. What it learns is tried on nodes that were held
@@ -82,10 +93,13 @@ def classify(
         Property to predict; its values are texts, integers or booleans.
     label : str, default: labels as those of nodes that have the property
         Predict nodes of this label only.
+    write : bool
+        Publish the predictions as node properties, in the place of earlier ones. They are a model of their
+        own, such as "heat class topic": `rollback` and `clear` take its name.
     model : str
         Name of the published model.
     on_progress : callable or bool
-        Called with the stages of reading, and "classify".
+        Called with the stages of reading, "classify", and the stages of writing.
 
     Returns
     -------
@@ -96,9 +110,11 @@ def classify(
     ProjectionError
         If the model is not published, no node or fewer than 20 nodes of it have the property, its values
         cannot be learned, or no node has the label.
+    WriteRefused
+        If `write` is true and nodes have values of others under the names of the predictions.
     """
     progress = as_progress(on_progress)
-    published = read_published(store, model, on_progress=progress)
+    published = read_published(store, model, with_keys=write, on_progress=progress)
     graph, seed = published.graph, model_of(published.run).random_state
     values = store.read_property(graph, property)
     is_attribute = any(entry["property"] == property for entry in graph.provenance.attribute_recipe)
@@ -118,4 +134,31 @@ def classify(
     notes = (*published.notes, *found.notes)
     if is_attribute:
         notes = (*notes, _IN_COORDINATES.format(property))
-    return Classification(published, property, names, found.likeliest_first(names), notes)
+    written = _write(store, published, property, label, found, progress) if write else None
+    return Classification(published, property, names, found.likeliest_first(names), notes, written)
+
+
+def _write(
+    store: Neo4jStore,
+    published: PublishedModel,
+    property: str,
+    label: str | None,
+    found: PredictedClasses,
+    on_progress: Progress,
+) -> str:
+    """Publish the predictions; return the id of the run."""
+    run, names = published.run, WriteNames.of_classes(published.run.model, property)
+    of_class, of_probability = names.values
+    recorded = {"model": run.model, "run": run.run_id, "property": property, "label": label}
+    return store.write_values(
+        published.graph,
+        found.rows,
+        {
+            of_class: [found.classes[code] for code in found.chosen.tolist()],
+            of_probability: found.probability.tolist(),
+        },
+        names=names,
+        parameters={**recorded, "weights": dict(found.weights)},
+        facts={"quality": found.figures.to_dict()},
+        on_progress=on_progress,
+    ).run_id

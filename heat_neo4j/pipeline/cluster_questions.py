@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
+from heat_neo4j.database.naming import MOST_LEVELS, WriteNames
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.pipeline.published_model import node_names, read_published
+from heat_neo4j.graph import Graph
+from heat_neo4j.pipeline.published_model import PublishedModel, node_names, read_published
 
 
 def clusters(
@@ -17,25 +22,29 @@ def clusters(
     *,
     levels: Sequence[int] = (),
     previous: Clusters | Path | str | None = None,
+    write: bool = False,
     model: str = "heat",
     on_progress: Progress | bool = False,
 ) -> Clusters:
-    """Group the nodes of a published model on several levels, and name the groups; nothing is written.
+    """Group the nodes of a published model on several levels, and name the groups.
 
     There are few large groups, each of which consists of smaller ones. A group is named by its most general
     node, and by values of attributes that set it apart.
 
     Parameters
     ----------
-    levels : sequence of int, at least 1, default: about ten and the root of the number of nodes
-        Number of clusters of a level, fewest first.
-    previous : existing file, or Clusters
+    levels : sequence of int, at least 1, default: those of written clusters, or ten and the root of all nodes
+        Number of clusters of a level, fewest first. Earlier clusters are not kept then.
+    previous : existing file, or Clusters, default: those in the database
         Clusters of an earlier version, as --output wrote them. Nodes keep theirs unless they have plainly
         moved, new nodes join one, and clusters keep their numbers.
+    write : bool
+        Publish the clusters as node properties, in the place of earlier ones. They are a model of their own,
+        such as "heat cluster": `rollback` and `clear` take its name.
     model : str
         Name of the published model.
     on_progress : callable or bool
-        Called with the stages of reading.
+        Called with the stages of reading, and those of writing.
 
     Returns
     -------
@@ -45,15 +54,23 @@ def clusters(
     Raises
     ------
     ValueError
-        If `levels` do not ascend or are given with `previous`, or `previous` has no node of the model.
+        If `levels` do not ascend or are given with `previous`, or `previous` has no node of the model; if
+        more than five levels are to be written.
     ConfigError
         If the file cannot be read, or is another one.
     ProjectionError
         If the model is not published, or its graph cannot be read.
+    WriteRefused
+        If `write` is true and nodes have values of others under the names of the clusters.
     """
+    if write and len(levels) > MOST_LEVELS:
+        raise ValueError(f"at most {MOST_LEVELS} levels of clusters can be written, got {len(levels)}")
+    progress = as_progress(on_progress)
     before = previous if isinstance(previous, Clusters | None) else Clusters.read(previous)
-    published = read_published(store, model, with_keys=True, on_progress=as_progress(on_progress))
-    graph = published.graph
+    published = read_published(store, model, with_keys=True, on_progress=progress)
+    graph, table = published.graph, WriteNames.of_clusters(model)
+    if before is None and not levels:
+        before = _read(store, graph, table)
     found = cluster_nodes(
         published.embedding,
         graph,
@@ -63,4 +80,42 @@ def clusters(
     )
     name_of = dict(zip(graph.names, node_names(store, published), strict=True))
     named = tuple(each._replace(name=name_of[each.name]) for each in found.clusters)
-    return replace(found, clusters=named, notes=published.notes)
+    found = replace(found, clusters=named, notes=published.notes)
+    return replace(found, written=_write(store, published, table, found, progress)) if write else found
+
+
+def _read(store: Neo4jStore, graph: Graph, table: WriteNames) -> Clusters | None:
+    """Return the published clusters of the nodes of a graph; None if it has none."""
+    columns = store.read_values(graph, table.model)
+    if columns is None:
+        return None
+    levels = [columns[name] for name in table.values[::2] if any(columns.get(name, ()))]
+    known = [
+        row for row, own in enumerate(zip(*levels, strict=True)) if all(type(each) is int for each in own)
+    ]
+    groups = np.array([[level[row] for level in levels] for row in known], dtype=np.int64)
+    return Clusters(groups, [graph.names[row] for row in known], ()) if known else None
+
+
+def _write(
+    store: Neo4jStore, published: PublishedModel, table: WriteNames, found: Clusters, on_progress: Progress
+) -> str:
+    """Publish clusters; return the id of the run."""
+    name_of = {(each.level, each.cluster): each.name for each in found.clusters}
+    columns: dict[str, list[Any]] = {}
+    for level, column in enumerate(found.groups.T.tolist(), start=1):
+        of_number, of_name = table.values[2 * level - 2 : 2 * level]
+        columns |= {of_number: column, of_name: [name_of[level, number] for number in column]}
+    recorded = {
+        "model": published.run.model,
+        "run": published.run.run_id,
+        "levels": [len(set(column)) for column in found.groups.T.tolist()],
+    }
+    return store.write_values(
+        published.graph,
+        np.arange(published.graph.n_nodes),
+        columns,
+        names=table,
+        parameters=recorded,
+        on_progress=on_progress,
+    ).run_id

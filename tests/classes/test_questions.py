@@ -84,3 +84,17 @@ def test_order_keeps_what_belongs_together() -> None:
     assert found.chosen[place] == ordered.chosen[5]
     np.testing.assert_array_equal(found.evidence[place], ordered.evidence[5])
     assert ordered.node[5] == found.node[place]
+
+
+def test_why_a_node_got_its_class_is_printed(monkeypatch: Any, capsys: Any) -> None:
+    found = ask(monkeypatch, hidden(communities()[1]))
+    node = found.to_dict()["predicted"][2]
+    command._print(found, node["node"])
+    lines = capsys.readouterr().out.splitlines()
+    (title,) = (place for place, line in enumerate(lines) if line.startswith("LOG ODDS"))
+    assert lines[title].split()[2:] == ["FOR", node["class"], "AGAINST", node["second"]]
+    odds = [float(line.split()[0]) for line in lines[title + 1 :]]
+    assert odds[-1] == pytest.approx(sum(odds[:-1]), abs=0.001 * len(odds))
+    assert odds[-1] == pytest.approx(np.log(node["probability"] / node["second_probability"]), abs=0.001)
+    with pytest.raises(ProjectionError, match="no class was predicted for 'paper x': did you mean 'paper"):
+        found.explain("paper x")

@@ -178,28 +178,44 @@ def recommend(page, reader, live):
 def classify(page, reader, live):
     """Every sixth paper lacks its topic, which is the label of the loaded files."""
     live.cypher("MATCH (n:Paper) WHERE toInteger(substring(n.id, 1)) % 6 > 0 SET n.topic = n.label")
-    (shown,) = reader.run_commands(page).values()
+    show, explain, write, *undo = reader.take_commands(page)
+    shown = reader.run_command(show)
     assert "Predicted     10 nodes without topic; nothing is written\n" in shown
     assert shown.splitlines()[-11].split() == ["NODE", "TOPIC", "PROBABILITY", "OR", "PROBABILITY"]
+    assert reader.run_command(explain).splitlines()[-1].split()[1:] == ["together"]
+    for _ in range(2):
+        reader.run_command(write)
+    predicted = class_questions.classify(live.store, "topic").to_dict()["predicted"]
+    (likely,) = reader.take(page, "cypher")
+    assert {tuple(row.values()) for row in live.cypher(likely)} == {
+        (row["node"], row["class"], row["probability"]) for row in predicted if row["probability"] > 0.8
+    }
+    for command in undo:
+        reader.run_command(command)
     (printed,) = reader.run_python(page)
     assert [len(text.splitlines()) > 3 for text in printed.split("log_odds")] == [True, True]
-    (write,) = reader.take(page, "cypher")
-    predicted = class_questions.classify(live.store, "topic").to_dict()["predicted"]
-    live.cypher(write, predicted=predicted)
-    likely = sum(row["probability"] > 0.8 for row in predicted)
-    written = live.cypher("MATCH (n:Paper) WHERE n.predictedTopic IN $fields RETURN n", fields=FIELDS)
-    assert len(written) == likely
-    live.cypher("MATCH (n:Paper) REMOVE n.topic, n.predictedTopic, n.predictedTopicProbability")
+    live.cypher("MATCH (n:Paper) REMOVE n.topic")
 
 
 def find_groups(page, reader, live):
-    found, kept, chosen = reader.run_commands(page).values()
-    assert json.loads((reader.folder / "clusters.json").read_text())["nodes"][0]["clusters"]
-    assert kept == found
+    show, choose, write, *undo, save, keep = reader.take_commands(page)
+    found = reader.run_command(show)
     assert found.splitlines()[0] == "Level 1: 2 clusters of 60 nodes"
-    finest = chosen.split("\n\n")[1].splitlines()
+    finest = reader.run_command(choose).split("\n\n")[1].splitlines()
     assert finest[0] == "Level 2: 12 clusters of 60 nodes"
     assert finest[1].split() == ["CLUSTER", "IN", "NODES", "NAME", "TELLING", "VALUES"]
+    for _ in range(2):
+        assert reader.run_command(write).startswith(found)
+    (largest,) = reader.take(page, "cypher")
+    rows = [tuple(row.values()) for row in live.cypher(largest)]
+    lines = [line.split() for line in found.splitlines()[2:4]]
+    assert [(str(cluster), str(size), name) for cluster, name, size in rows] == [
+        tuple(each[:3]) for each in lines
+    ]
+    for command in (*undo, save):
+        reader.run_command(command)
+    assert json.loads((reader.folder / "clusters.json").read_text())["nodes"][0]["clusters"]
+    assert reader.run_command(keep) == found
     (printed,) = reader.run_python(page)
     assert printed.splitlines()[0].split() == ["level", "cluster", "parent", "size", "name", "words"]
 
@@ -387,7 +403,7 @@ def undo(page, reader, live):
     assert after["run"] == before["previous"] != before["run"]
 
     looked = reader.run_command(would_clear)
-    assert looked.startswith("would remove 2 runs, coordinates of 120 nodes, ")  # of two versions
+    assert looked.startswith("would remove 2 runs, values of 120 nodes, ")  # of two versions
     assert reader.run_command(clear) == looked.replace("would remove", "removed")
     assert live.cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert live.cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []

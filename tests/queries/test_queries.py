@@ -28,7 +28,10 @@ pytestmark = pytest.mark.live
 
 FAR = 6  # nodes of the toy whose nodes lie far out
 # Queries that say something of one embedded node without a relationship.
-OF_ONE = ("compare_runs", "coverage", "groups", "history", "most_specific", "published")
+OF_ONE = (
+    "cluster_members", "clusters", "compare_runs", "coverage", "groups", "history", "most_specific",
+    "predicted_classes", "published",
+)  # fmt: skip
 LANGUAGES = {"5.26": ("",), "2026": ("", "CYPHER 5 ", "CYPHER 25 "), "outside": ("",)}
 
 
@@ -134,6 +137,37 @@ def test_published(store, toy):
     (written,) = (run.run_id for run in store.runs(toy.model) if "embedding" in run.parts)
     assert (row["run"], row["dimension"], row["coordinates"]) == (written, 4, "poincare")
     assert row["linkType"] == WriteNames(model=toy.model).link_type
+
+
+def test_predicted_classes_are_those_of_nodes_that_lack_the_property(server, store, toy):
+    found = sorted((-toy.topic(row)[1], name, toy.topic(row)[0]) for row, name in enumerate(toy.names))
+    expected = [(name, topic, -chance) for chance, name, topic in found if -chance >= 0.5]
+    assert 5 < len(expected) < N
+    same(ask(store, "predicted_classes", toy.values(k=N)), expected)
+    same(ask(store, "predicted_classes", toy.values()), expected[:5])
+    with open_cypher(server) as cypher:
+        cypher(f"MATCH (n:{toy.label} {{name: $name}}) SET n.topic = 'known'", name=expected[0][0])
+        try:
+            same(ask(store, "predicted_classes", toy.values(k=N)), expected[1:])
+        finally:
+            cypher(f"MATCH (n:{toy.label}) REMOVE n.topic")
+    assert ask(store, "predicted_classes", toy.values(missing="another")) == []
+
+
+def test_clusters_and_their_members_by_level(store, toy):
+    for level in (1, 2):
+        members = {}
+        for row, name in enumerate(toy.names):
+            members.setdefault(toy.cluster(row, level), []).append(name)
+        largest = sorted(members.items(), key=lambda each: (-len(each[1]), each[0]))
+        same(
+            ask(store, "clusters", toy.values(level=level)),
+            [(*cluster, len(names), names[:5]) for cluster, names in largest],
+        )
+        for cluster, names in members.items():
+            rows = ask(store, "cluster_members", toy.values(level=level, cluster=cluster[0], k=N))
+            same(rows, [(name, *cluster) for name in names])
+    assert ask(store, "clusters", toy.values(level=3)) == []
 
 
 def test_coverage_counts_nodes_that_are_newer_than_the_run(store, toy):

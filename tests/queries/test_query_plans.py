@@ -24,7 +24,7 @@ OF_ALL, OF_ONE = 60 * N, N
 """Database hits at most, of queries that look at all nodes and of the others; procedures tell none."""
 VALUES = {
     "model": NAMES.model, "value": 17, "other": 23, "values": [17, 23], "group": "group",
-    "attributes": ["tags"], "minDegree": 2,
+    "attributes": ["tags"], "minDegree": 2, "missing": "topic", "cluster": 1,
 }  # fmt: skip
 
 
@@ -49,6 +49,9 @@ def session(server):
         store.write_embedding(graph, random_points(N, 0), names=NAMES)
         ends = np.arange(300)
         store.write_links(graph, PredictedLinks(ends, ends + 2, np.ones(300)), names=NAMES)
+        classes, clusters = WriteNames.of_classes(NAMES.model, "topic"), WriteNames.of_clusters(NAMES.model)
+        for names, columns in ((classes, (["a"] * 300, [0.5] * 300)), (clusters, ([1] * 300, ["a"] * 300))):
+            store.write_values(graph, ends, dict(zip(names.values, columns, strict=False)), names=names)
         cypher("CALL db.prepareForReplanning()")  # until then the planner may know nothing of the new index
         yield session
         store.clear(model=NAMES.model)

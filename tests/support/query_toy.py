@@ -137,6 +137,26 @@ class Toy:
         store.write_links(graph, links, names=names)
         i, j = np.triu_indices(len(self.names), 1)
         store.write_links(graph, PredictedLinks(i[::2], j[::2], np.ones(len(i[::2]))), names=self.others)
+        self._publish_tables(store, graph)
+
+    def _publish_tables(self, store, graph):
+        """Publish classes of a property that nodes lack, and clusters on two levels."""
+        rows = range(len(self.names))
+        of_topic = [[self.topic(row)[part] for row in rows] for part in (0, 1)]
+        of_level = [[self.cluster(row, level)[part] for row in rows] for level in (1, 2) for part in (0, 1)]
+        classes, clusters = WriteNames.of_classes(self.model, "topic"), WriteNames.of_clusters(self.model)
+        for names, columns in ((classes, of_topic), (clusters, of_level)):
+            values = dict(zip(names.values, columns, strict=False))
+            store.write_values(graph, np.arange(len(self.names)), values, names=names)
+
+    def topic(self, row):
+        """Return the predicted topic of a node, and its probability."""
+        return f"topic {row % 3}", 1 - row * 5 % 14 / 20
+
+    def cluster(self, row, level):
+        """Return the cluster of a node on a level, and its name."""
+        number = 1 + (row > 2) + (level == 2 and row > 7)
+        return number, f"about {number} of {level}"
 
     @property
     def others(self):
@@ -200,6 +220,7 @@ class Toy:
             "group": "group", "minDegree": 2, "k": 5, "hops": 6,
             "attributes": ["year", "words"], "types": [], "fetch": 60, "values": ["n03", "n05"],
             "among": None, "filter": None, "equals": None, "kind": None,
+            "missing": "topic", "above": 0.5, "level": 2, "cluster": 1,
         }  # fmt: skip
         return usual | changes
 

@@ -18,6 +18,7 @@ heat clusters
 heat clusters --level 8 --level 40
 heat clusters --output clusters.json
 heat clusters --previous clusters.json --output clusters.json
+heat clusters --write
 """
 _SHOWN = 10
 _LONGEST = 40
@@ -34,6 +35,7 @@ def _saved(found: Clusters, options: dict[str, Any]) -> dict[str, Any]:
     EXAMPLE,
     verb_options("clusters", "levels", "previous", heading="Which clusters", flags={"levels": "--level"}),
     option("--output", type=FILE_OUT, help="File for the clusters of each node, as JSON."),
+    verb_options("clusters", "write", heading="Writing"),
     filter_options,
     model_options,
     document=_saved,
@@ -64,3 +66,5 @@ def show(found: Clusters) -> None:
         if len(own) > _SHOWN:
             print_line(f"{len(own) - _SHOWN:,} more: --output writes all, and the clusters of each node")
     facts(("Note", note) for note in found.notes)
+    if found.written is not None:
+        facts([("Written", f"to {plural(len(found.groups), 'node')} by run {found.written}")])

@@ -95,7 +95,7 @@ function makePanel(data, about, act) {
     );
   }
   function makeSwitch(list, place, mark, name, count) {
-    const button = element("button", { type: "button", title: "Click to hide or show; double-click for this one only" },
+    const button = element("button", { type: "button", title: `${name}\nClick to hide or show; double-click for this one only` },
       mark, element("span", { textContent: name }), element("small", { textContent: spaced(count) }));
     button.setAttribute("aria-pressed", "true");
     button.addEventListener("click", () => act.toggle(list, place));

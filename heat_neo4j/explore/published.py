@@ -1,6 +1,6 @@
 """What the page shows of a published model, read from its database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.clusters.result import cluster_nodes
 from heat_neo4j.database.keys import Key
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
@@ -100,8 +101,9 @@ def read_page_data(
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
     `caption` is the property that names the nodes, `color_by` the one to colour by at first, and `show` are
-    properties to list. `clusters` are found and named if asked for. Errors are those of `read_published`,
-    `node_names` and `read_property`.
+    properties to list; published classes and clusters are listed too. If `clusters` are asked for, they are
+    found where none are published, and colour the nodes if `color_by` does not. Errors are those of
+    `read_published`, `node_names` and `read_property`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
@@ -109,7 +111,13 @@ def read_page_data(
     keys = published_model.node_names(store, published, None, _LONGEST_TEXT) if caption else []
     wanted = dict.fromkeys([*([] if color_by is None else [color_by]), *show])
     properties = {name: store.read_property(published.graph, name) for name in wanted}
-    groups = cluster_columns(published, names, n_threads=n_threads) if clusters else {}
+    derived = read_derived(store, published)
+    of_clusters = [name for name in WriteNames.of_clusters(model).values if name in derived]
+    if clusters and not of_clusters:
+        found = cluster_columns(published, names, n_threads=n_threads)
+        of_clusters, derived = list(found), found | derived
+    first = of_clusters[0] if clusters and color_by is None else color_by
+    properties |= derived
     neighbours = nearest_neighbours(
         published.embedding, listed(published.graph.n_nodes), n_threads=n_threads, on_progress=on_progress
     )
@@ -119,10 +127,10 @@ def read_page_data(
         flat=flat,
         names=names,
         keys=keys,
-        facets=page_facets(published_model.label_groups(published.graph), properties, groups, color_by),
+        facets=page_facets(published_model.label_groups(published.graph), properties, derived, first),
         neighbours=neighbours,
         links=links,
-        properties=properties | groups,
+        properties=properties,
         runs=store.runs(model),
     )
 
@@ -130,21 +138,45 @@ def read_page_data(
 def page_facets(
     labels: Sequence[str | None],
     properties: Mapping[str, Sequence[Any]],
-    clusters: Mapping[str, Sequence[str]],
-    color_by: str | None,
+    always: Collection[str] = (),
+    first: str | None = None,
 ) -> list[Facet]:
-    """Return what the page can colour by: first `color_by`, else clusters, else labels.
+    """Return what the page can colour by, first the property `first`, else the labels.
 
-    Properties of too many different values are left out, unless one is `color_by`.
+    Properties of too many different values are left out, unless they are `always` of interest.
     """
-    first = [] if color_by is None else [facet_of(color_by, properties[color_by])]
-    others = [facet_of(name, values) for name, values in properties.items() if name != color_by]
-    return [
-        *first,
-        *(Groups(name, values) for name, values in clusters.items()),
-        Groups("labels" if labels else "", labels),
-        *(facet for facet in others if isinstance(facet, ColourScale) or facet.is_telling),
+    facets = [facet_of(name, values) for name, values in properties.items()]
+    found = [
+        facet
+        for facet in facets
+        if facet.name in (*always, first) or isinstance(facet, ColourScale) or facet.is_telling
     ]
+    return sorted([Groups("labels" if labels else "", labels), *found], key=lambda facet: facet.name != first)
+
+
+def read_derived(store: Neo4jStore, published: PublishedModel) -> dict[str, list[Any]]:
+    """Return the published classes and clusters of the nodes of a model, by their properties.
+
+    A cluster is called by its number and its name.
+    """
+    books, model = store.bookkeeping(), published.run.model
+    tables = [books.names(node["name"]) for node in books.models]
+    found: dict[str, list[Any]] = {}
+    for table in tables:
+        if table.is_beside(model):
+            columns = store.read_values(published.graph, table.model) or {}
+            found |= {
+                name: values for name, values in columns.items() if any(value is not None for value in values)
+            }
+    usual = WriteNames.of_clusters(model).values
+    for number, name in zip(usual[::2], usual[1::2], strict=True):
+        if number in found:
+            called = found.pop(name, found[number])
+            found[number] = [
+                None if own is None else f"{own} {title}"
+                for own, title in zip(found[number], called, strict=True)
+            ]
+    return found
 
 
 def cluster_columns(

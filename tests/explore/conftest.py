@@ -146,8 +146,8 @@ def cypher(server: Any) -> Iterator[Cypher]:
         )
         yield run
         run(
-            f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatRun|HeatVersion AND n.model = $m) "
-            "OR (n:HeatModel AND n.name = $m) DETACH DELETE n",
+            f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatRun|HeatVersion AND n.model STARTS WITH $m) "
+            "OR (n:HeatModel AND n.name STARTS WITH $m) DETACH DELETE n",
             m=MODEL,
         )
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j import Projection
+from heat_neo4j import Projection, WriteNames
 from heat_neo4j.cli import heat
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.explore.published import read_page_data
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.geometry.search import nearest_neighbours
+from heat_neo4j.pipeline.cluster_questions import clusters
 from tests.explore.conftest import LABEL, MODEL, N
 from tests.explore.test_page_data import part_of
 
@@ -70,11 +71,31 @@ def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
 def test_clusters_colour_the_nodes_by_their_names(store, publish):
     publish(2)
     found = read_page_data(store, MODEL, caption="title", clusters=True, n_threads=1)
-    assert [facet.name for facet in found.facets] == ["clusters 1", "clusters 2", "labels"]
-    values = found.facets[0].values
-    assert found.properties == {facet.name: facet.values for facet in found.facets[:2]}
-    assert {value.split(" <b>")[0] for value in values} == {"1", "2"}
+    assert [facet.name for facet in found.facets] == ["clusters 1", "labels", "clusters 2"]
+    assert found.properties["clusters 1"] == found.facets[0].values
+    assert {value.split(" <b>")[0] for value in found.facets[0].values} == {"1", "2"}
     assert found.keys == [str(key) for key in range(N)]
+
+
+def test_published_clusters_and_classes_are_shown(store, cypher, publish):
+    publish(2)
+    clusters(store, levels=[3], write=True, model=MODEL)
+    graph = store.read_graph(Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key"))
+    names = WriteNames.of_classes(MODEL, "topic")
+    columns = {names.values[0]: ["a", "b"], names.values[1]: [0.7, 0.8]}
+    store.write_values(graph, np.array([4, 6]), columns, names=names)
+    found = read_page_data(store, MODEL, clusters=True, n_threads=1)
+    first, *others = found.facets
+    assert first.name == "exploringCluster1"
+    written = "n.exploringCluster1 + ' ' + n.exploringCluster1Name"
+    in_graph = f"MATCH (n:`{LABEL}`) RETURN {written} AS c ORDER BY n.key"
+    assert first.values == [record["c"] for record in cypher(in_graph)]
+    assert [facet.name for facet in others] == [
+        "labels",
+        "exploringClassTopic",
+        "exploringClassTopicProbability",
+    ]
+    assert others[1].values == [{4: "a", 6: "b"}.get(row) for row in range(N)]
 
 
 def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):

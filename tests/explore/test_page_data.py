@@ -202,10 +202,10 @@ def test_what_colours_the_nodes_first_and_then():
         "field": ["a", None] * 11 + ["b"],
         "one": ["x"] * N,
     }
-    clusters = {"clusters 1": ["1 a"] * N}
-    names = [facet.name for facet in page_facets(["A"] * N, columns, clusters, None)]
-    assert names == ["clusters 1", "labels", "year", "field"]
-    first, *others = page_facets([], columns, {}, "name")
+    columns["heatCluster1"] = ["1 a"] * N
+    names = [facet.name for facet in page_facets(["A"] * N, columns, ["heatCluster1"])]
+    assert names == ["labels", "year", "field", "heatCluster1"]
+    first, *others = page_facets([], columns, (), "name")
     assert (first.name, first.values) == ("name", columns["name"])
     assert [facet.name for facet in others] == ["", "year", "field"]
     assert others[1].shade.tolist() == YEARS.shade.tolist()

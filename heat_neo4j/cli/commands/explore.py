@@ -44,7 +44,7 @@ page_options: Decorator[Any] = stack(
         "--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more."
     ),
     option("--clusters/--no-clusters", default=False,
-           help="Find clusters, name them, and colour by them unless --color-by is given."),
+           help="Colour by clusters unless --color-by is given; find and name them if none are published."),
     option("--title", metavar="TEXT", default="", show_default=False,
            help="Heading of the page.  [default: the model]"),
     option("--open/--no-open", "open_it", default=False, help="Open it in a browser."),

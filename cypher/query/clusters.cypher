@@ -6,7 +6,7 @@
 // :param model => "heat"            name of the model
 // :param level => 1                 from 1, the coarsest
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model + ' cluster'})
+MATCH (model:HeatModel {name: $model + '-cluster'})
 // Once its number is read, the version does not change.
 WITH model.name AS model, model.version AS version
 MATCH (m:HeatVersion {model: model, number: version})

@@ -7,7 +7,7 @@
 // :param missing => "topic"         required: the property that was predicted
 // :param above => 0.0               the probability to begin at
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model + ' class ' + $missing})
+MATCH (model:HeatModel {name: $model + '-class-' + $missing})
 // Once its number is read, the version does not change.
 WITH model.name AS model, model.version AS version
 MATCH (m:HeatVersion {model: model, number: version})

@@ -117,7 +117,7 @@ class WriteNames:
         >>> WriteNames.of_classes("heat", "section").own
         ('heatClassSection', 'heatClassSectionProbability', 'heatClassSectionRun')
         """
-        usual = cls(f"{model} class {property}")
+        usual = cls(f"{model}-class-{property}")
         return cls(usual.model, values=(usual._prefix, usual._prefix + _PROBABILITY))
 
     @classmethod
@@ -127,12 +127,12 @@ class WriteNames:
         >>> WriteNames.of_clusters("heat").own[:3]
         ('heatCluster1', 'heatCluster1Name', 'heatCluster2')
         """
-        usual = cls(f"{model} cluster")
+        usual = cls(f"{model}-cluster")
         return cls(usual.model, values=tuple(usual._prefix + end for end in _OF_LEVELS))
 
     def is_beside(self, model: str) -> bool:
         """Return whether these are names of classes or clusters of another model's nodes."""
-        is_derived = self.model == f"{model} cluster" or self.model.startswith(f"{model} class ")
+        is_derived = self.model == f"{model}-cluster" or self.model.startswith(f"{model}-class-")
         return bool(self.values) and is_derived
 
     @property

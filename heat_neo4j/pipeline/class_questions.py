@@ -95,7 +95,7 @@ def classify(
         Predict nodes of this label only.
     write : bool
         Publish the predictions as node properties, in the place of earlier ones. They are a model of their
-        own, such as "heat class topic": `rollback` and `clear` take its name.
+        own, such as "heat-class-topic": `rollback` and `clear` take its name.
     model : str
         Name of the published model.
     on_progress : callable or bool

@@ -40,7 +40,7 @@ def clusters(
         moved, new nodes join one, and clusters keep their numbers.
     write : bool
         Publish the clusters as node properties, in the place of earlier ones. They are a model of their own,
-        such as "heat cluster": `rollback` and `clear` take its name.
+        such as "heat-cluster": `rollback` and `clear` take its name.
     model : str
         Name of the published model.
     on_progress : callable or bool

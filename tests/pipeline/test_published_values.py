@@ -44,7 +44,7 @@ def test_predicted_classes_are_written_and_rolled_back(db, papers, cypher):
     assert sorted(first) == [key for key in range(N) if key % 3 == 0]
     assert sum(value == f"ring {key % 4}" for key, (value, _) in first.items()) > 0.9 * len(first)
     assert papers.lists("ring") == before
-    (run,) = db.runs(f"{MODEL} class ring")
+    (run,) = db.runs(f"{MODEL}-class-ring")
     assert run.run_id == found.written == found.to_dict()["written"]
     assert run.parameters["property"] == "ring"
     assert run.parameters["weights"] == dict(found.found.weights)
@@ -53,7 +53,7 @@ def test_predicted_classes_are_written_and_rolled_back(db, papers, cypher):
     cypher(f"MATCH (n:{LABEL} {{key: 3}}) SET n.ring = 'ring 3'")
     db.classify("ring", write=True, model=MODEL)
     assert predictions(papers).keys() == first.keys() - {3}
-    assert db.rollback(f"{MODEL} class ring") == (found.written, None)
+    assert db.rollback(f"{MODEL}-class-ring") == (found.written, None)
     assert predictions(papers) == first
 
 
@@ -63,7 +63,7 @@ def test_clusters_are_written_and_stay_over_a_refresh(db, papers, store):
     names = {(each.level, each.cluster): each.name for each in found.clusters}
     for name, own in zip(found.names, found.groups.tolist(), strict=True):
         assert first[name] == (own[0], names[1, own[0]], own[1], names[2, own[1]])
-    (run,) = db.runs(f"{MODEL} cluster")
+    (run,) = db.runs(f"{MODEL}-cluster")
     assert (run.run_id, run.parameters["levels"]) == (found.written, [3, 9])
 
     new = papers.add(group=1)
@@ -86,7 +86,7 @@ def test_clusters_are_written_and_stay_over_a_refresh(db, papers, store):
     db.clusters(levels=[5], write=True, model=MODEL)
     assert set(papers.lists(LEVELS[0]).values()) == set(range(1, 6))
     assert set(papers.lists(LEVELS[1]).values()) == {None}
-    db.rollback(f"{MODEL} cluster")
+    db.rollback(f"{MODEL}-cluster")
     assert {key: own for key, own in groups(papers).items() if key != new} == after
     with pytest.raises(ValueError, match="at most 5 levels of clusters can be written, got 6"):
         db.clusters(levels=[2, 3, 4, 5, 6, 7], write=True, model=MODEL)

@@ -37,7 +37,8 @@ def main() -> None:
         shown = (
             "--caption",
             "name",
-            "--color-by",
+            "--clusters",
+            "--show",
             "package",
             "--title",
             "Imports of Python's standard library",
@@ -54,7 +55,8 @@ def main() -> None:
             while not page.evaluate(SETTLED):
                 page.wait_for_timeout(50)
             pixels = Image.open(io.BytesIO(page.screenshot()))
-            pixels.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(options.file, optimize=True)
+            small = pixels.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            small.save(options.file, optimize=True)
             browser.close()
 
 

@@ -261,6 +261,35 @@ def test_a_killed_process_loses_nothing(cypher, server, store, ring, words, is_p
     assert_at_rest(cypher, store, ring, before)
 
 
+@live
+@pytest.mark.parametrize(("versions", "name"), [(1, f"{CLASS}Previous"), slow(0, CLASS)])
+def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, versions, name):
+    """It is made after the first switch, when it is too late to look for it."""
+    for seed in range(versions):
+        write(store, ring, seed)
+    acted = []
+
+    def constrain(statement, parameters):
+        if "$left" in statement and not acted:
+            acted.append(True)
+            cypher(f"CREATE CONSTRAINT heat_test FOR (n:{LABEL}) REQUIRE n.{name} IS UNIQUE")
+
+    store.tracer = constrain
+    try:
+        with pytest.raises(WriteRefused, match="the version before is published again"):
+            write(store, ring, 1)
+        store.tracer = None
+        if versions:
+            assert_at_rest(cypher, store, ring, 0)
+            with pytest.raises(WriteRefused, match=r"constraint 'heat_test' .* is on what model"):
+                write(store, ring, 1)
+    finally:
+        store.tracer = None
+        cypher("DROP CONSTRAINT heat_test IF EXISTS")
+    write(store, ring, 1)
+    assert_at_rest(cypher, store, ring, 1)
+
+
 def test_names_follow_from_model_and_property():
     assert WriteNames.of_classes("open papers", "full_name").own == (
         "openPapersClassFullName",

@@ -606,14 +606,21 @@ def test_the_data_model_lists_everything_that_is_written(files, papers, cypher, 
         "RETURN keys(v) AS keys"
     )
     while_published = {"publishing", "indexWanted", "stagedLinkType"}
-    while_published |= {f"staged{name}" for name in ("Embedding", "Radius", "Run", "Vector")}
-    of_others = {"previous", "previousRun", "previousSpace", "previousLinkRun", "vectorProperty"}
+    while_published |= {f"staged{name}" for name in ("Embedding", "Radius", "Run", "Vector", "Values")}
+    of_others = {
+        "previous",
+        "previousRun",
+        "previousSpace",
+        "previousLinkRun",
+        "vectorProperty",
+        "valueProperties",
+    }
     listed = first_column(text, "## `(:HeatVersion)`") - while_published
     assert listed - of_others <= set(keys["keys"]) <= listed
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
     ours = {row["key"] for row in keys} - {"createdBy"}
-    # Of runs that stopped, refreshed or followed another one.
-    of_others = {"error", "heartbeat", "auroc", "overlap", "meanMove", "previousRun"}
+    # Of runs that stopped, refreshed, followed another one, or wrote classes or clusters.
+    of_others = {"error", "heartbeat", "auroc", "overlap", "meanMove", "previousRun", "valueProperties"}
     assert first_column(text, "## One `(:HeatRun)`") - of_others == ours
     keys = cypher("MATCH ()-[p:HEAT_PREDICTED]->() UNWIND keys(p) AS key RETURN DISTINCT key")
     assert first_column(text, "## Predicted links") == {row["key"] for row in keys}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.database.write.loader import LoadNames
+    from heat_neo4j.duplicates.search import Duplicates
     from heat_neo4j.errors import HeatError
     from heat_neo4j.explore.neo4j_viz import to_neo4j_viz
     from heat_neo4j.graph import Graph
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Clusters": "clusters.result",
     "Database": "client",
+    "Duplicates": "duplicates.search",
     "HEAT": "heat",
     "Graph": "graph",
     "HeatError": "errors",
@@ -52,6 +54,7 @@ __all__ = [
     "HEAT",
     "Clusters",
     "Database",
+    "Duplicates",
     "Graph",
     "HeatError",
     "LinkExplanation",

@@ -32,7 +32,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.local_server.server import resolve_server
-from heat_neo4j.pipeline import class_questions, cluster_questions, link_questions
+from heat_neo4j.pipeline import class_questions, cluster_questions, duplicate_questions, link_questions
 from heat_neo4j.pipeline import embed as jobs
 from heat_neo4j.pipeline.embed import RefreshReport
 from heat_neo4j.pipeline.estimate import Estimate, estimate
@@ -410,6 +410,7 @@ class Database(Closing):
     explain = _verb(link_questions.explain)
     classify = _verb(class_questions.classify)
     clusters = _verb(cluster_questions.clusters)
+    duplicates = _verb(duplicate_questions.duplicates)
     runs = _verb(read_runs)
     index_status = _verb(index_status)
     create_index = _verb(create_index)

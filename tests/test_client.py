@@ -200,10 +200,10 @@ def test_only_the_verbs_are_public():
     others = {"close", "server"}  # beside what `heat` does
     methods = {name for name in dir(Database) if not name.startswith("_")} - others
     assert methods == {
-        "check", "classify", "clear", "clusters", "create_index", "doctor", "drop_index", "embed", "estimate",
-        "evaluate_hierarchy", "evaluate_links", "explain", "index_status", "links", "load", "load_graph",
-        "neighbours", "project", "prune", "publish", "query", "recommend", "refresh", "rollback", "run",
-        "runs", "verify",
+        "check", "classify", "clear", "clusters", "create_index", "doctor", "drop_index", "duplicates",
+        "embed", "estimate", "evaluate_hierarchy", "evaluate_links", "explain", "index_status", "links",
+        "load", "load_graph", "neighbours", "project", "prune", "publish", "query", "recommend", "refresh",
+        "rollback", "run", "runs", "verify",
     }  # fmt: skip
     for name in methods:
         assert getattr(Database, name).__doc__

@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": "Explain why one node would be linked to another.",
     "classify": "Predict a property that some nodes lack.",
     "clusters": "Group nodes on several levels, and name the groups.",
+    "duplicates": "List nodes that are probably the same thing.",
     "mcp": "Answer language models that speak MCP, over stdio or HTTP.",
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Create, inspect or drop the vector index of a published model.",
@@ -34,7 +35,7 @@ COMMANDS = {
     "demo": "Try HEAT on the imports of Python's standard library.",
 }
 
-HOMES = {"rollback": "versions", "prune": "versions"}
+HOMES = {"duplicates": "links", "rollback": "versions", "prune": "versions"}
 
 
 @click.group(cls=HeatGroup, lazy=COMMANDS, homes=HOMES, invoke_without_command=True)

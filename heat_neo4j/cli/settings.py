@@ -39,13 +39,13 @@ _METAVARS = {
     "type_weights": "TYPE=X", "key": "[LABEL=]PROPERTY", "node_filter": "CYPHER",
     "relationship_filter": "CYPHER", "patterns": "PATTERN", "scratch": "FOLDER", "scheduler": "ADDRESS",
     "model": "NAME", "link_type": "TYPE", "run_id": "RUN", "target_labels": "LABEL", "pattern": "PATTERN",
-    "hierarchy": "TYPE",
+    "hierarchy": "TYPE", "caption": "[LABEL=]PROPERTY", "label": "LABEL",
 }  # fmt: skip
 FLAGS = {
     "labels": "--label", "relationships": "--relationship", "attributes": "--attribute",
     "label_attributes": "--label-attribute", "type_weights": "--type-weight", "patterns": "--predict",
     "pattern": "--predict", "target_labels": "--target-label", "reverse": "--to", "run_id": "--run",
-    "everything": "--all", "label_shares": "--label-share", "alphas": "--alpha",
+    "everything": "--all", "label_shares": "--label-share", "alphas": "--alpha", "properties": "--property",
 }  # fmt: skip
 """Options that are not called as their parameters, most because they are given once for each value."""
 

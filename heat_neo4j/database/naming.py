@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 
 from heat_neo4j.database.statements import Each, check_identifier
 
+_DUPLICATES = "-duplicates"  # ends the name of a model that holds the duplicates of another
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
 _COPIES: Mapping[str, str] = {"plain": "", "staged": "Staged", "previous": "Previous"}
@@ -97,7 +98,7 @@ class WriteNames:
             "radius": f"{camel}Radius",
             "run": f"{camel}Run",
             "vector": f"{camel}Vector",
-            "link_type": "_".join(word.upper() for word in _words(self.model)) + "_PREDICTED",
+            "link_type": self._default_link_type,
         }
         for field, default in defaults.items():
             if getattr(self, field) == "":
@@ -140,6 +141,22 @@ class WriteNames:
         """Those of the values whose names do not follow from the model's."""
         usual = {self._prefix + end for end in ("", _PROBABILITY, *_OF_LEVELS)}
         return tuple(name for name in self.values if name not in usual)
+
+    @classmethod
+    def of_duplicates(cls, model: str) -> Self:
+        """Return the names under which the duplicates of a model are written.
+
+        >>> WriteNames.of_duplicates("heat").link_type
+        'HEAT_SAME_AS'
+        """
+        return cls(f"{model}{_DUPLICATES}")
+
+    @property
+    def _default_link_type(self) -> str:
+        # A default follows from the name alone, so that any machine may clear what another one wrote.
+        name = self.model.removesuffix(_DUPLICATES)
+        ending = "PREDICTED" if name == self.model else "SAME_AS"
+        return "_".join([*(word.upper() for word in _words(name)), ending])
 
     @cached_property
     def _prefix(self) -> str:

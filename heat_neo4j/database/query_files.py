@@ -30,10 +30,11 @@ _EXAMPLES = {
     "embedding": "heatEmbedding",
     "radius": "heatRadius",
     "type": "HEAT_PREDICTED",
+    "same_as": "HEAT_SAME_AS",
     "index": "heat_Module",
 }
-"""Example names in the files: the label and property that users choose, and the properties, relationship type
-and vector index of a model."""
+"""Example names in the files: the label and property that users choose, and the properties, relationship
+types and vector index of a model."""
 _CHOSEN = ("label", "property")
 _EXAMPLE = re.compile(f"`({'|'.join(_EXAMPLES.values())})`")
 

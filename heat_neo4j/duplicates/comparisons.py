@@ -25,10 +25,14 @@ Pairs = NDArray[np.int64]
 _COSINES = (0.3, 0.45, 0.6, 0.75)
 _NAMES = (
     "different names", "names hardly alike", "names a little alike", "names alike", "names much alike",
-    "acronym of two letters", "acronym of three letters", "acronym", "spelled nearly the same", "same words",
+    "acronym of two letters", "acronym of three letters", "acronym", "words swapped as in other names",
+    "spelled nearly the same", "misspelled",
+    "same words in another order", "same name",
 )  # fmt: skip
-_NAMES_M = (0.02, 0.02, 0.03, 0.04, 0.04, 0.05, 0.1, 0.1, 0.3, 0.3)
-_ACRONYM, _SPELLED, _SAME = 5, 8, 9  # levels of names
+_NAMES_M = (0.02, 0.02, 0.03, 0.04, 0.04, 0.05, 0.1, 0.1, 0.02, 0.08, 0.2, 0.1, 0.2)
+# Of a thousand candidates of usual graphs that are no duplicates.
+_NAMES_USUAL = (640.0, 170.0, 110.0, 50.0, 26.0, 0.2, 0.1, 0.05, 0.5, 1.0, 0.5, 0.1, 1.0)
+_ACRONYM, _SWAPPED, _SPELLED, _MISSPELLED, _REORDERED, _SAME_NAME = 5, 8, 9, 10, 11, 12  # levels of names
 _SHARES = (0.0, 0.15, 0.3, 0.5, 0.75)
 _SHARED = (
     "no common neighbour", "few common neighbours", "some common neighbours", "many common neighbours",
@@ -79,8 +83,17 @@ class Compared:
     n_pairs: int  # of all pairs of the M nodes that could be candidates
 
     def by_names(self, names: Names) -> Comparison:
-        """Compare names by their n-grams, their words in any order, and as acronyms."""
-        return self._by_levels("name", _NAMES, _NAMES_M, _name_levels(names, self.candidates))
+        """Compare names by their n-grams, their words in any order, and as acronyms.
+
+        The same words weigh more if few nodes have them.
+        """
+        levels = _name_levels(names, self.candidates)
+        rarity, same = np.ones(len(levels)), levels >= _REORDERED
+        others = names.namesakes[self.candidates[same, 0]].astype(np.float64)
+        rarity[same] = others / others.mean() if len(others) else others
+        return Comparison(
+            "name", _NAMES, levels, np.array(_NAMES_M), usual=np.array(_NAMES_USUAL), rarity=rarity
+        )
 
     def by_structure(self, around: sparse.csr_array, points: Array) -> Comparison:
         """Compare neighbours and places at once, as near nodes often share neighbours.
@@ -90,7 +103,7 @@ class Compared:
         near = self._nearness(lambda pairs: pair_distances(points, pairs))
         both = _neighbour_levels(around, self.candidates) * len(_PLACES) + near
         reasons = [f"{shared} and {place}" for shared in _SHARED for place in _PLACES]
-        return self._by_levels("structure", reasons, np.outer(_SHARED_M, _NEAR_M).ravel(), both)
+        return Comparison("structure", tuple(reasons), both, np.outer(_SHARED_M, _NEAR_M).ravel())
 
     def by_values(self, name: str, values: Sequence[Any]) -> Comparison:
         """Compare the values of a property: agreement in a rare value weighs more than in a common one.
@@ -106,10 +119,11 @@ class Compared:
         levels[~known[self.candidates].all(axis=1)] = MISSING
         agreement = float(np.sum(counts * (counts - 1.0))) / max(1, n_known * (n_known - 1))
         agreement = min(0.5, max(agreement, 1.0 / self.n_pairs))
-        u = np.tile((1.0 - agreement, agreement), (len(levels), 1))
-        u[levels == 1, 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known)
+        rarity = np.ones(len(levels))
+        rarity[levels == 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known) / agreement
         reasons = f"another {name}", f"the same {name}"
-        return Comparison(name, reasons, levels, u, np.array([1.0 - _AGREE_M, _AGREE_M]), agreement)
+        m, u = np.array([1.0 - _AGREE_M, _AGREE_M]), np.array([1.0 - agreement, agreement])
+        return Comparison(name, reasons, levels, m, u, rarity=rarity, chance_agreement=agreement)
 
     def by_vectors(self, name: str, directions: NDArray[Any]) -> Comparison:
         """Compare cosines of vectors, rows of length 1 or of zeros, with those of random pairs.
@@ -119,27 +133,23 @@ class Compared:
         levels = self._nearness(lambda pairs: -_cosines(directions, pairs))
         known = np.asarray(directions.any(axis=1))
         levels[~known[self.candidates].all(axis=1)] = MISSING
-        return self._by_levels(name, _VECTORS, _NEAR_M, levels)
+        return Comparison(name, _VECTORS, levels, np.array(_NEAR_M))
 
     def _nearness(self, distance: Callable[[Pairs], Array]) -> NDArray[np.int64]:
         """Return levels of the candidates by the share of random pairs that are nearer."""
         limits = np.quantile(distance(self.random), _NEAR)
         return np.asarray((distance(self.candidates)[:, None] <= limits).sum(axis=1))
 
-    def _by_levels(
-        self, name: str, reasons: Sequence[str], m: Sequence[float] | Array, levels: Pairs
-    ) -> Comparison:
-        """Return a comparison whose u is that of the candidates, as few of them are the same."""
-        counts = _counts(levels, len(m)) + 0.5
-        return Comparison(name, tuple(reasons), levels, counts / counts.sum(), np.array(m))
-
 
 def _name_levels(names: Names, pairs: Pairs) -> NDArray[np.int64]:
     levels = np.searchsorted(_COSINES, names.cosine(pairs), side="right")
     letters = names.acronym_length(pairs)
     levels[letters > 0] = _ACRONYM + np.clip(letters[letters > 0] - 2, 0, 2)
-    levels[names.spelled_alike(pairs)] = _SPELLED
-    levels[names.same_words(pairs)] = _SAME
+    alike = np.flatnonzero(names.spelled_alike(pairs))
+    levels[alike] = np.where(names.have_unknown_words(pairs[alike]), _MISSPELLED, _SPELLED)
+    same = np.flatnonzero(names.same_words(pairs))
+    reordered = np.where(names.have_unknown_order(pairs[same]), _REORDERED, _SWAPPED)
+    levels[same] = np.where(names.same_order(pairs[same]), _SAME_NAME, reordered)
     levels[~names.known[pairs].all(axis=1)] = MISSING
     return np.asarray(levels, dtype=np.int64)
 
@@ -185,7 +195,3 @@ def _values(value: Any) -> Iterator[Any]:
                 yield text
         elif each is not None and not (isinstance(each, float) and isnan(each)):
             yield each if isinstance(each, Hashable) else repr(each)
-
-
-def _counts(levels: NDArray[np.int64], n: int) -> Array:
-    return np.bincount(levels[levels != MISSING], minlength=n).astype(np.float64)

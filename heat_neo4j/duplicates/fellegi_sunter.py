@@ -1,9 +1,9 @@
 """The model of Fellegi and Sunter: log odds that two nodes are the same thing, without labelled pairs.
 
 Each comparison of a pair has a level, such as "same words". Its weight is the log of how much more frequent
-the level is among duplicates (m) than among other pairs (u). u is counted on the candidates, of which few are
-duplicates; m is given; the share of duplicates is found by expectation and maximisation. Estimates of m were
-worse: nodes that are alike but not the same, such as the modules of one program, outnumber the duplicates.
+the level is among duplicates (m) than among other pairs (u). m is given; u and the share of duplicates are
+found on the candidates by expectation and maximisation. Estimates of m were worse: nodes that are alike but
+not the same, such as the modules of one program, outnumber the duplicates.
 
 I. Fellegi and A. Sunter, "A theory for record linkage", JASA 64 (1969); W. Winkler, "Using the EM algorithm
 for weight computation in the Fellegi-Sunter model of record linkage", ASA (1988).
@@ -43,10 +43,14 @@ class Comparison:
         What each of the L levels means, from the least alike to the most.
     levels : int64 array of shape (m,)
         Level of each pair; `MISSING` where there is nothing to compare.
-    u : float64 array of shape (L,), or (m, L)
-        Frequency of each level among the candidates; for each pair where it depends on the value.
     m : float64 array of shape (L,)
         Frequency of each level among duplicates.
+    u : float64 array of shape (L,), optional
+        Frequency of each level among other pairs; counted on the candidates if not given.
+    usual : float, or float64 array of shape (L,)
+        Pairs at each level that are counted beside the candidates, which may be few.
+    rarity : float64 array of shape (m,), optional
+        Factor of u for each pair: below 1 where the two agree in a rare value.
     chance_agreement : float
         For a property, how often two random nodes agree; 1 for other comparisons.
     """
@@ -54,14 +58,29 @@ class Comparison:
     name: str
     reasons: tuple[str, ...]
     levels: Levels
-    u: Array
     m: Array
+    u: Array | None = None
+    usual: Array | float = 0.5
+    rarity: Array | None = None
     chance_agreement: float = 1.0
 
     def among(self, stays: NDArray[np.bool_]) -> Comparison:
         """Return the comparison in some of the pairs."""
-        u = self.u if self.u.ndim == 1 else self.u[stays]
-        return replace(self, levels=self.levels[stays], u=u)
+        rarity = None if self.rarity is None else self.rarity[stays]
+        return replace(self, levels=self.levels[stays], rarity=rarity)
+
+    def weights(self, duplicate: Array) -> Array:
+        """Return what the comparison adds to the log odds of each pair, shape (m,).
+
+        `duplicate` holds the probability that each pair is a duplicate; the others are counted for u.
+        """
+        known, levels = self.levels != MISSING, np.maximum(self.levels, 0)
+        u = self.u
+        if u is None:
+            counts = np.bincount(levels[known], 1.0 - duplicate[known], minlength=len(self.m)) + self.usual
+            u = counts / counts.sum()
+        of_pairs = u[levels] if self.rarity is None else np.minimum(u[levels] * self.rarity, 1.0)
+        return np.where(known, np.log(self.m[levels] / of_pairs), 0.0)
 
 
 class Fitted(NamedTuple):
@@ -73,17 +92,13 @@ class Fitted(NamedTuple):
 
 def fit_weights(comparisons: Sequence[Comparison]) -> Fitted:
     """Return the weights and log odds of the candidates."""
-    weights = np.column_stack([_weights(each) for each in comparisons])
-    total, n = weights.sum(axis=1), max(1, len(weights))
-    share = before = _GUESS
+    n = len(comparisons[0].levels)
+    duplicate, share = np.zeros(n), _GUESS
     for _ in range(_ROUNDS):
-        before, share = share, min(max(1.0, float(expit(total + logit(share)).sum())) / n, _MOST)
-        if abs(share - before) <= _CONVERGED * share:
+        weights = np.column_stack([each.weights(duplicate) for each in comparisons])
+        log_odds = weights.sum(axis=1) + logit(share)
+        before, duplicate = duplicate, expit(log_odds)
+        share = min(max(1.0, float(duplicate.sum())) / max(1, n), _MOST)
+        if n == 0 or np.abs(duplicate - before).max() <= _CONVERGED:
             break
-    return Fitted(weights, total + logit(share))
-
-
-def _weights(each: Comparison) -> Array:
-    levels = np.maximum(each.levels, 0)
-    u = each.u[levels] if each.u.ndim == 1 else each.u[np.arange(len(levels)), levels]
-    return np.where(each.levels == MISSING, 0.0, np.log(each.m[levels] / u))
+    return Fitted(weights, log_odds)

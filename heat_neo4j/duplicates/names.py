@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +88,31 @@ class Names:
         code = np.unique(np.array(self.sorted_words), return_inverse=True)[1]
         return np.asarray((code[pairs[:, 0]] == code[pairs[:, 1]]) & self.known[pairs].all(axis=1))
 
+    def same_order(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether two names have the same words in the same order."""
+        words = self.words
+        return np.array([words[a] == words[b] for a, b in pairs.tolist()], dtype=np.bool_)
+
+    @cached_property
+    def namesakes(self) -> NDArray[np.int64]:
+        """How many other nodes have the same words in any order, shape (M,)."""
+        _, code, counts = np.unique(np.array(self.sorted_words), return_inverse=True, return_counts=True)
+        return np.asarray(counts[code] - 1, dtype=np.int64)
+
+    def have_unknown_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether one of two names has a word that no other name has, as typing errors make it.
+
+        Names that differ in words of others, such as "mutable" and "immutable", differ on purpose.
+        """
+        return _differ_in_unknown([set(words) for words in self.words], pairs)
+
+    def have_unknown_order(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether one of two names has a word after another one as in no other name.
+
+        The order "int long map" may differ from "long int map" on purpose if other names have it, too.
+        """
+        return _differ_in_unknown([set(pairwise(words)) for words in self.words], pairs)
+
     def spelled_alike(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether names differ in a few letters only, and not in digits; spaces do not count.
 
@@ -126,6 +154,13 @@ def plain_text(text: str) -> str:
     'pena jose'
     """
     return " ".join(_words(text))
+
+
+def _differ_in_unknown(parts: Sequence[set[Any]], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether one row of a pair has a part that no other row has."""
+    uses = Counter(part for own in parts for part in own)
+    differ = (parts[a] ^ parts[b] for a, b in pairs.tolist())
+    return np.array([any(uses[part] == 1 for part in own) for own in differ], dtype=np.bool_)
 
 
 def _words(text: str) -> tuple[str, ...]:

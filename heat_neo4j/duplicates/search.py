@@ -34,6 +34,10 @@ _EXCESS = 3.0  # times as often as by chance its values agree in candidates, at 
 _FEWEST = 3  # candidates that agree in it
 
 
+class NothingToCompareError(ValueError):
+    """No label of that name, or fewer than two nodes."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Duplicates(Result):
     """Pairs of nodes that are likely to be the same thing, likeliest first.
@@ -49,7 +53,8 @@ class Duplicates(Result):
     distance : float64 array of shape (L,)
         Hyperbolic distance of the two nodes.
     reasons : tuple of str
-        For each pair, the two or three comparisons that weigh most, in words.
+        For each pair, the comparisons that speak for it and against it most, three of each, in words and with
+        what they add to the log odds.
     names : sequence
         What results call the nodes, by row.
     texts : sequence of str
@@ -122,11 +127,11 @@ def find_duplicates(
             f"unique names {missing[0]!r}, which is no property{did_you_mean(missing[0], properties)}"
         )
     if label is not None and label not in graph.labels:
-        raise ValueError(f"no node has the label {label!r}{did_you_mean(label, graph.labels)}")
+        raise NothingToCompareError(f"no node has the label {label!r}{did_you_mean(label, graph.labels)}")
     texts = ["" if name is None else str(name) for name in names]
     rows = np.flatnonzero(np.ones(graph.n_nodes, np.bool_) if label is None else graph.labels[label])
     if len(rows) < 2:
-        raise ValueError("fewer than two nodes to compare")
+        raise NothingToCompareError("fewer than two nodes to compare")
     own = Names([texts[row] for row in rows.tolist()])
     around, points = surroundings(graph, rows), embedding[rows]
     kinds = _label_sets(graph, rows)
@@ -224,10 +229,12 @@ def _identifying(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _reason(comparisons: Sequence[Comparison], weights: Array, place: int) -> str:
-    """Return the comparisons that weigh most in a pair, in words."""
-    order = np.argsort(-np.abs(weights[place]), kind="stable")[:_REASONS]
-    return ", ".join(
-        f"{comparisons[column].reasons[comparisons[column].levels[place]]} ({weights[place, column]:+.1f})"
-        for column in order.tolist()
-        if comparisons[column].levels[place] != MISSING
+    """Return the comparisons that speak for a pair and against it most, in words."""
+    order = np.argsort(-np.abs(weights[place]), kind="stable").tolist()
+    sides = ([column for column in order if sign * weights[place, column] > 0.0] for sign in (1, -1))
+    levels = [each.reasons[each.levels[place]] for each in comparisons]
+    pro, con = (
+        ", ".join(f"{levels[column]} ({weights[place, column]:+.1f})" for column in side[:_REASONS])
+        for side in sides
     )
+    return f"{pro}; against: {con}" if con else pro

@@ -225,15 +225,26 @@ def node_names(
     if no node has a label of `caption`, or no node of that label has the property.
     """
     graph, projection = published.graph, published.run.unfiltered_projection
-    keys = NodeKeys.of(caption) if caption else projection.keys
+    return [
+        name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
+        for value, labels, element_id in zip(
+            name_values(store, published, caption), labels_of(graph), graph.node_ids, strict=True
+        )
+    ]
+
+
+def name_values(store: Neo4jStore, published: PublishedModel, caption: Key | None = None) -> list[Any]:
+    """Return the property that names each node, as it is stored; None where a node lacks it.
+
+    `caption` and errors are as for `node_names`.
+    """
+    graph = published.graph
+    keys = NodeKeys.of(caption) if caption else published.run.unfiltered_projection.keys
     places = keys.places(graph.labels, graph.n_nodes)
     values = keys.values({name: store.read_property(graph, name) for name in keys.properties}, places)
     if caption:
         _check_captions(graph, keys, places, values)
-    return [
-        name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
-        for value, labels, element_id in zip(values, labels_of(graph), graph.node_ids, strict=True)
-    ]
+    return values
 
 
 def names_of_rows(

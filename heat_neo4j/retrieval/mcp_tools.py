@@ -24,6 +24,7 @@ Question = Annotated[str, Field(description="A question, or words to search for"
 Node = Annotated[str, Field(description="Key of a node, exactly as in the graph, or its element id")]
 Count = Annotated[int, Field(description="How many", ge=1, le=MOST)]
 Label = Annotated[str | None, Field(description="Only nodes with this label; all nodes if not given")]
+Caption = Annotated[str | None, Field(description="Property with the names; the key if not given")]
 Property = Annotated[str, Field(description="A node property, such as a category, that some nodes lack")]
 Type = Annotated[str | None, Field(description="Such as User-RATED->Movie, if links of several are possible")]
 
@@ -110,6 +111,16 @@ class Tools:
             "counts": dict(Counter(each.level for each in found.clusters)),
             "notes": list(found.notes),
         }
+
+    def duplicates(self, k: Count = 10, label: Label = None, caption: Caption = None) -> dict[str, Any]:
+        """List pairs of nodes that are probably the same thing, the likeliest first, with reasons.
+
+        `distance` is that of their places. It reads the whole graph, which takes long for a large one.
+        """
+        from heat_neo4j.pipeline.duplicate_questions import duplicates
+
+        found = duplicates(self._store, k=k, label=label, caption=caption, model=self._model)
+        return {"model": self._model, **found.found.to_dict()}
 
     def published_runs(self) -> dict[str, Any]:
         """List the models that are published in this database, and the runs that computed them."""

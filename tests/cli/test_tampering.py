@@ -20,7 +20,18 @@ from tests.support.tampering import (
 )
 
 pytestmark = [pytest.mark.live, pytest.mark.one_release]
-GATED = ("verify", "explain", "recommend", "classify", "clusters", "explore", "plot", "links", "mcp")
+GATED = (
+    "verify",
+    "explain",
+    "recommend",
+    "classify",
+    "clusters",
+    "duplicates",
+    "explore",
+    "plot",
+    "links",
+    "mcp",
+)
 """Commands that read the graph of a published model again."""
 LASTING = ("serve", "mcp")
 """Commands that outlive an error: they print it, and go on."""

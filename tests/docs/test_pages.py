@@ -274,6 +274,44 @@ def look(page, reader, live):
 # --- pages that change what is published -------------------------------------------------------------------
 
 
+def find_duplicates(page, reader, live):
+    """Three papers are doubled: other orders of the words of a title, and all citations but two."""
+    live.cypher(
+        "MATCH (n:Paper) WITH n, toInteger(substring(n.id, 1)) AS i, split($words, ' ') AS words "
+        "SET n.doi = 'doi ' + i, n.title = words[i % 7] + ' of ' + words[i % 11] + ' in volume' + i",
+        words="amber birch cedar delta ember flint grove heron islet jasper knoll",
+    )
+    live.cypher(
+        "UNWIND [5, 22, 41] AS i MATCH (n:Paper {id: 'p' + i}) "
+        "CREATE (d:Paper {id: 'd' + n.id, note: 'double', features: n.features, label: n.label, "
+        "title: reduce(text = '', word IN reverse(split(n.title, ' ')) | text + word + ' ')}) "
+        "WITH n, d MATCH (n)-[r:CITES]-(m) WITH d, r, m, startNode(r) = n AS cites SKIP 2 "
+        "FOREACH (_ IN CASE WHEN cites THEN [1] ELSE [] END | CREATE (d)-[:CITES {weight: 1.0}]->(m)) "
+        "FOREACH (_ IN CASE WHEN cites THEN [] ELSE [1] END | CREATE (d)<-[:CITES {weight: 1.0}]-(m))"
+    )
+    reader.run_command(embed_command())
+    shown, without, written, listed = reader.run_commands(page).values()
+    assert "nothing is written: --write writes HEAT_SAME_AS\n" in shown
+    assert "  =  " in shown
+    assert "doi identifies nodes" in without
+    assert "of type HEAT_SAME_AS\n" in written
+    assert listed.splitlines()[0].split() == ["RANK", "NODE", "OTHER", "PROBABILITY", "DISTANCE", "REASON"]
+    pairs, merge = reader.take(page, "cypher")
+    found = live.cypher(pairs)
+    assert len(found) == len(listed.splitlines()) - 1 == 3
+    (printed,) = reader.run_python(page)
+    assert printed.split()[:2] == ["first", "second"]
+    cited = "MATCH (:Paper {id: $id})-[:CITES]-(m) WHERE NOT m.id IN ['p5', 'dp5'] RETURN DISTINCT m.id AS id"
+    both = {row["id"] for key in ("p5", "dp5") for row in live.cypher(cited, id=key)}
+    live.cypher(merge, keep="p5", gone="dp5")
+    assert {row["id"] for row in live.cypher(cited, id="p5")} == both
+    (kept,) = live.cypher(
+        "MATCH (n:Paper) WHERE n.id IN ['p5', 'dp5'] RETURN n.id AS id, n.note AS note, n.doi AS doi"
+    )
+    assert dict(kept) == {"id": "p5", "note": "double", "doi": "doi 5"}
+    live.store.clear(model="heat-duplicates")
+
+
 def predict_links(page, reader, live):
     *linked, came_true = reader.run_commands(page).values()
     for text in linked:
@@ -522,6 +560,7 @@ READING = {
     "docs/how-to/language-models.md": ask_for_language_models,
 }
 CHANGING = {
+    "docs/how-to/duplicates.md": (find_duplicates, "embedded"),
     "docs/how-to/links.md": (predict_links, "embedded"),
     "docs/how-to/undo.md": (undo, "embedded"),
     "docs/how-to/deploy.md": (deploy, "embedded"),

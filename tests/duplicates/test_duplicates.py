@@ -120,9 +120,38 @@ def test_a_hub_shares_with_a_pair_what_the_matrix_product_says() -> None:
     np.testing.assert_allclose(row_products(rows, pairs), expected)
 
 
+def test_duplicates_are_not_counted_as_other_pairs() -> None:
+    """Otherwise many duplicates would make what they agree in look frequent."""
+    levels = [np.repeat([0, 1], [900, 100])] * 3
+    comparisons = [
+        Comparison(f"value {i}", ("no", "yes"), each, np.array([0.1, 0.9])) for i, each in enumerate(levels)
+    ]
+    fitted = fit_weights(comparisons)
+    assert fitted.weights[-1, 0] > np.log(0.9 * 1000 / 10)
+    assert 1.0 / (1.0 + np.exp(-fitted.log_odds[-1])) > 0.99
+
+
+def test_names_that_differ_on_purpose_are_told_from_errors() -> None:
+    texts = ["mutable map", "immutable map", "immutable list", "mutable list", "mutible map", "int long map"]
+    names = Names([*texts, "long int map", "long int list", "map int long", "list int long"])
+    unknown = names.have_unknown_words(np.array([[0, 1], [0, 4], [1, 4]]))
+    assert unknown.tolist() == [False, True, True]
+    assert names.have_unknown_order(np.array([[5, 6]])).tolist() == [True]
+    names = Names([*names.texts, "the int long map", "a long int map"])
+    assert names.have_unknown_order(np.array([[5, 6]])).tolist() == [False]
+    assert names.namesakes[5:9].tolist() == [2, 2, 1, 2]
+
+
+def test_the_same_words_weigh_more_if_few_nodes_have_them() -> None:
+    names = Names(["rare name", "rare name", *["common name"] * 6, "other"])
+    candidates = np.array([[0, 1], *([2, row] for row in range(3, 8)), *([8, row] for row in range(8))])
+    weights = fit_weights([Compared(candidates, candidates, 36).by_names(names)]).weights[:, 0]
+    assert weights[0] > weights[1] == weights[5] > weights[6]
+
+
 def test_the_share_of_duplicates_follows_the_candidates() -> None:
     levels = np.repeat([0, 1], [9_900, 100])
-    comparison = Comparison("name", ("no", "yes"), levels, np.array([0.999, 0.001]), np.array([0.1, 0.9]))
+    comparison = Comparison("name", ("no", "yes"), levels, np.array([0.1, 0.9]), np.array([0.999, 0.001]))
     log_odds = fit_weights([comparison]).log_odds
     chance = 1.0 / (1.0 + np.exp(-log_odds))
     assert chance.sum() == pytest.approx(100, rel=0.2)

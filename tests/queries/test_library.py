@@ -19,6 +19,7 @@ EXAMPLES = {
     "embedding": "heatEmbedding",
     "radius": "heatRadius",
     "type": "HEAT_PREDICTED",
+    "same_as": "HEAT_SAME_AS",
     "index": "heat_Module",
 }
 # These are certified, or tell of runs: they go by the version, and those of search/ by its core.
@@ -90,7 +91,7 @@ def test_every_other_query_is_plain_cypher_over_the_published_names(name):
     query = load_query(name)
     by_version = r"\bHeat(Model|Version)\b|\$model\b|Staged|Previous|\[\w+\.\w+Property\]"
     assert not re.search(by_version, query.statement)
-    assert {"embedding", "radius", "type"} & set(query.names)
+    assert {"embedding", "radius", "type", "same_as"} & set(query.names)
 
 
 @pytest.mark.parametrize("name", NAMES)

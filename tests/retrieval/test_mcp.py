@@ -34,7 +34,7 @@ live = pytest.mark.live
 COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
 TOOLS = {
     "search", "nearest", "more_general", "more_specific", "likeliest_links", "explain", "classify",
-    "clusters", "published_runs",
+    "clusters", "duplicates", "published_runs",
 }  # fmt: skip
 TOKEN = "token-of-a-test"
 HUGE = "x" * 10**7
@@ -155,6 +155,10 @@ async def check_groups(client, toy):
         (1, True), (1, True), (2, False), (2, False)
     ]  # fmt: skip
     assert {each["name"] for each in found["clusters"]} <= set(map(toy.shown, toy.keys))
+    pairs = await asked(client, "duplicates", k=2, label=toy.label, caption="title")
+    assert all(each["first_name"].startswith("About ") and each["reason"] for each in pairs["pairs"])
+    assert pairs["model"] == toy.model
+    assert "has a property 'n`) DELETE n //'" in await asked(client, "duplicates", caption="n`) DELETE n //")
     guessed = await asked(client, "classify", property="half", k=3)
     assert (len(guessed["predicted"]), guessed["count"]) == (3, len(toy.keys) - toy.n_halves)
     assert {each["class"] for each in guessed["predicted"]} <= {"even", "odd"}

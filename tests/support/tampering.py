@@ -54,6 +54,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("recommend", "1", "--model", MODEL),
     ("classify", "kind", "--model", MODEL),
     ("clusters", "--model", MODEL),
+    ("duplicates", "--model", MODEL),
     ("neighbours", "1", "--model", MODEL),
     ("cypher", "run", "most_general", "-p", f"model={MODEL}", "--property", "title"),
     ("cypher", "run", "published"),

@@ -91,7 +91,7 @@ def clear(
         for run in book.runs
         if everything
         or run_id == run.run_id
-        or (model is not None and (model == run.model or run.names.is_beside(model)))
+        or (model is not None and (model == run.model or _is_beside(run, model)))
     ]
     if run_id is not None and not chosen:
         raise WriteRefused(f"there is no run {run_id!r} in this database: `heat runs` lists them")
@@ -133,6 +133,12 @@ class _Removed(NamedTuple):
     links: int
     others: tuple[str, ...]
     left: tuple[str, ...] = ()
+
+
+def _is_beside(run: RunRecord, model: str) -> bool:
+    """Return whether a run wrote classes, clusters or duplicates of a model's nodes."""
+    is_same_as = run.model == WriteNames.of_duplicates(model).model and "duplicates" in run.parameters
+    return is_same_as or run.names.is_beside(model)
 
 
 def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -> _Removed:

@@ -4,6 +4,7 @@ from typing import Any
 
 from heat_neo4j._utils.frames import Rows
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import nothing_published, read_version
@@ -136,8 +137,16 @@ def _names_of(connection: Connection, query: LibraryQuery, model: str) -> dict[s
     version = read_version(connection, model)
     if not version:
         raise nothing_published(model, connection)
-    properties = {"type": "linkType", "embedding": "vectorProperty", "radius": "radiusProperty"}
-    names = {name: version[held] for name, held in properties.items() if held in version}
+    if "same_as" in query.names:
+        duplicates = read_version(connection, WriteNames.of_duplicates(model).model)
+        version = {**version, "sameAs": duplicates.get("linkType")}
+    properties = {
+        "type": "linkType",
+        "same_as": "sameAs",
+        "embedding": "vectorProperty",
+        "radius": "radiusProperty",
+    }
+    names = {name: version[held] for name, held in properties.items() if version.get(held)}
     if "index" in query.names:
         indexes = list(version.get("indexes") or ())
         if len(indexes) != 1:

@@ -179,6 +179,7 @@ def link_columns(links: LinkColumns, order: NDArray[np.int64], nodes: NodeParame
             "rank": links.rank[rows].tolist(),
             "pattern_rank": links.pattern_rank[rows].tolist(),
             "probability": None if links.probability is None else links.probability[rows].tolist(),
+            "reason": None if links.reason is None else links.reason[rows].tolist(),
         }
 
     return columns

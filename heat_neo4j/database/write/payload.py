@@ -31,7 +31,7 @@ _TO_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
 
 
 class Links(Protocol):
-    """Predicted links as `predict_links` gives them."""
+    """Predicted links as `predict_links` gives them; they may also have `reasons`, a text for each."""
 
     @property
     def source(self) -> NDArray[np.int64]:
@@ -90,6 +90,7 @@ class LinkColumns:
     pattern_rank: NDArray[np.int64]  # from 1
     distance: Array  # finite, 0 or more
     probability: Array | None  # in [0, 1]
+    reason: NDArray[np.object_] | None  # why a link was predicted, a text
 
 
 def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
@@ -141,8 +142,10 @@ def check_links(links: Links, n_nodes: int) -> LinkColumns:
     rank, pattern_rank = (np.asarray(column, dtype=np.int64) for column in (links.rank, links.pattern_rank))
     types, distance = np.array(links.types, dtype=object), np.asarray(links.distance, dtype=np.float64)
     probability = None if links.probability is None else np.asarray(links.probability, dtype=np.float64)
-    columns = [source, target, types, rank, pattern_rank, distance]
-    columns += [] if probability is None else [probability]
+    reasons = getattr(links, "reasons", None)
+    reason = None if reasons is None else np.array(reasons, dtype=object)
+    columns: list[NDArray[Any]] = [source, target, types, rank, pattern_rank, distance]
+    columns += [each for each in (probability, reason) if each is not None]
     if any(column.shape != (len(source),) for column in columns):
         raise ValueError(f"the columns of the links differ in shape: {[column.shape for column in columns]}")
     if not ((source >= 0) & (target >= 0) & (np.maximum(source, target) < n_nodes)).all():
@@ -168,4 +171,5 @@ def check_links(links: Links, n_nodes: int) -> LinkColumns:
         pattern_rank[order],
         distance[order],
         None if probability is None else probability[order],
+        None if reason is None else reason[order],
     )

@@ -100,7 +100,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     sigma : float above 0, default 1.0
         Width of the Gaussian on hyperbolic distance.
     walks_per_node : int, at least 1, default 10
-        Walks from every node.
+        Walks from every node. From 50,000 nodes on, from clusters of nodes; see Notes.
     walk_length : int, at least 2, default 80
         Nodes in a walk.
     window_size : int, at least 1, default 3
@@ -167,6 +167,11 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     Notes
     -----
+    From 50,000 nodes on, training starts from coarse graphs, whose nodes are clusters of up to 16, then 4
+    neighbouring nodes. `walks_per_node` walks start from each cluster of the coarsest graph, and 0.3 times
+    as many from each cluster of the next and from each node. ``training_["coarse"]`` has the number of
+    clusters. Trainings with given points (`start`) or a `hierarchy` do without coarse graphs.
+
     With a `hierarchy`, points start in nested caps of directions, one for each node, as large as its number
     of descendants asks for; they are then trained in memory, in batches. In 2 * `walks_per_node` rounds (20 *
     where other relationships count), each node is drawn to all that it is under, or 64 of them, and to what
@@ -296,7 +301,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             Points to start from, such as those of an earlier fit; close to the origin if not given.
             ``training_["start"]`` is their digest; a model that is published cannot be verified then.
         on_progress : callable or bool
-            Called with the stages "walks" and "train"; True draws bars.
+            Called with the stages "coarse", on large graphs, "walks" and "train"; True draws bars.
 
         Returns
         -------

@@ -25,7 +25,7 @@ class DamagedFileError(ConfigError):
 
     def __init__(self, folder: Path, name: str, damage: str) -> None:
         super().__init__(folder, name, damage)
-        self.name, self.damage = name, damage
+        self.folder, self.name, self.damage = folder, name, damage
 
     def __str__(self) -> str:
         folder, name, damage = self.args

@@ -37,7 +37,7 @@ class Counted(NamedTuple):
 
 NO_EXAMPLES: Mapping[str, Sequence[LinkExample]] = {}
 STAGES = (
-    "read", "compare", "similarity", "walks", "train", "local", "calibrate", "align", "check",
+    "read", "compare", "similarity", "coarse", "walks", "train", "local", "calibrate", "align", "check",
     "links", "write coordinates", "write links", "write values", "index new version", "settle",
     "build index",
 )  # fmt: skip

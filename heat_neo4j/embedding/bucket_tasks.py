@@ -31,7 +31,7 @@ from heat_neo4j.embedding.bucket_nodes import (
 from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, make_parts, pair_bytes
 from heat_neo4j.embedding.schedule import Schedule, portions_of
 from heat_neo4j.embedding.tournament import Bucket
-from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks
+from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Clusters, Walks
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
 Array = NDArray[np.float64]
@@ -444,8 +444,19 @@ def keep_walks(store: ArrayStore, walks: Walks) -> Walks:
     return Walks(keep(store, "walker", walks.walker), keep(store, "similarity", walks.similarity))
 
 
+def keep_clusters(store: ArrayFolder, walks: Walks) -> None:
+    """Save the clusters of the walks of a coarse graph; the folder above has the rest of the walks."""
+    assert walks.clusters is not None
+    store.save("walk_key", walks.walker.key)
+    keep(store, "clusters", walks.clusters)
+
+
 def load_walks(store: ArrayStore) -> Walks:
-    """Load the walks that `keep_walks` saved."""
+    """Load the walks that `keep_walks` or `keep_clusters` saved."""
+    if isinstance(store, ArrayFolder) and store.has("clusters"):
+        above = load_walks(ArrayFolder(store.folder.parent))
+        walker = above.walker._replace(key=np.uint64(store.load("walk_key")))
+        return Walks(walker, above.similarity, load_tuple(store, "clusters", Clusters))
     return Walks(load_tuple(store, "walker", Walker), load_tuple(store, "similarity", Similarity))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.array_store import ArrayFolder, keep, load_tuple
@@ -29,23 +28,23 @@ class BucketCluster(ClusterWorkers):
     n_workers = 2**31  # unlimited; the scheduler queues tasks
     lost = f"{ClusterWorkers.lost}, which resumes from the last bucket"
 
-    def __init__(self, client: Client, folder: Path, seed: int) -> None:
+    def __init__(self, client: Client, seed: int) -> None:
         super().__init__(client)
-        self._folder, self._seed = folder, seed
+        self._seed = seed
 
     def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> Future[Any]:
         """Submit a task to one of the workers."""
-        training = str(self._folder), self._seed, tasks.halved
+        assert isinstance(tasks.store, ArrayFolder)
+        training = str(tasks.store.folder), self._seed, tasks.halved
         return self.begin(train_task, training, task, *arguments)
 
-    def record(self, schedule: Schedule) -> Iterator[RecordedPairs]:
-        """Record the pairs of the walks in the store, one share per current worker."""
+    def record(self, store: ArrayFolder, schedule: Schedule) -> Iterator[RecordedPairs]:
+        """Record the pairs of the walks in a store, one share per current worker."""
         n_shares = self.present()
-        store = ArrayFolder(self._folder)
         names = [f"recorded{share}of{n_shares}" for share in range(n_shares)]
         counts = schedule.walks_per_node, schedule.window_size
         begun = [
-            self.begin(record_task, str(self._folder), name, *counts, share, n_shares)
+            self.begin(record_task, str(store.folder), name, *counts, share, n_shares)
             for share, name in enumerate(names)
         ]
         for recorded, name in zip(begun, names, strict=True):

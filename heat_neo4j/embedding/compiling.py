@@ -29,6 +29,7 @@ from heat_neo4j._kernels.worksharing import share_work
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads, available_processors
+from heat_neo4j.embedding.coarse_graph import coarsen
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule
@@ -64,9 +65,9 @@ def compiled_code() -> CompiledCode:
 def make_ready(on_progress: Progress, *, by_buckets: bool = False) -> bool:
     """Compile the kernels for training and link search if needed; return whether anything was compiled.
 
-    The kernels for training by buckets, which large graphs need, are compiled only with `by_buckets`.
-    Compiled code is cached in the package's folder, the user's cache or a temporary folder: the first that is
-    writable.
+    The kernels for clustering and training by buckets, which large graphs need, are compiled only with
+    `by_buckets`. Compiled code is cached in the package's folder, the user's cache or a temporary folder: the
+    first that is writable.
     """
     with_buckets = by_buckets and not _is_ready(train_bucket)
     if _is_compiled() and not with_buckets:
@@ -163,9 +164,11 @@ def _compile_training() -> None:
 
 @cache
 def _compile_buckets() -> None:
-    """Compile training by buckets on a small graph."""
+    """Compile clustering and training by buckets on a small graph."""
     keys, n = make_keys(0), 20
-    walks = make_walks(_ring(n), alpha=0.0, walk_length=4, key=keys.walks)
+    ring = _ring(n)
+    walks = make_walks(ring, alpha=0.0, walk_length=4, key=keys.walks)
+    list(coarsen(ring, walks, (2,), keys.order))
     pairs = collect_pairs(walks, walks_per_node=1, window_size=1, negative_exponent=0.5)
     train(start_points(n, 2, keys.start), walks, pairs.negatives, replace(_SCHEDULE, n_parts=2), keys)
 

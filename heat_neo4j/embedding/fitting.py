@@ -1,9 +1,9 @@
 """`fit_points`: similarity, walks, pairs, training and refinement, with the parameters of an estimator."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -20,8 +20,17 @@ from heat_neo4j._utils.threads import WorkerThreads, available_processors, resol
 from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_positive, check_probability
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.embedding.attribute_signal import AUTO, teleports
-from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
+from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_clusters, keep_walks
 from heat_neo4j.embedding.buckets import BucketThreads
+from heat_neo4j.embedding.coarse_graph import (
+    ONLY,
+    Level,
+    coarse_keys,
+    coarse_walks,
+    coarsen,
+    levels_of,
+    spread,
+)
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of, inside_descendants, start_by_caps
 from heat_neo4j.embedding.hierarchy_training import HIERARCHY_RATE, train_hierarchy
@@ -29,7 +38,7 @@ from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
 from heat_neo4j.embedding.placement import place_among
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
-from heat_neo4j.embedding.training import make_tasks, parts_of, start_points, train, train_tasks
+from heat_neo4j.embedding.training import START_WIDTH, make_tasks, parts_of, start_points, train, train_tasks
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.embedding.walks import Walks, make_walks
 from heat_neo4j.geometry.hyperboloid import check_points
@@ -103,7 +112,7 @@ class Fitted(NamedTuple):
 
 def fit_points(model: Estimator, graph: Graph, start: Array | None, on_progress: Progress) -> Fitted:
     """Embed `graph` with the parameters of `model`; the errors are those of `heat_neo4j.HEAT.fit`."""
-    schedule, threads = checked_schedule(model)
+    given, threads = checked_schedule(model)
     if graph.n_nodes == 0:
         raise NothingToLearnError("the graph has no nodes")
     if start is not None:
@@ -113,8 +122,12 @@ def fit_points(model: Estimator, graph: Graph, start: Array | None, on_progress:
         check_points(start)
     seed = draw_seed(model.random_state)
     hierarchy = None if model.hierarchy is None else hierarchy_of(graph, model.hierarchy)
-    with WorkerThreads(threads) as team, _folder(model, graph, schedule, start) as folder:
-        training = _Training(model, graph, schedule, team, start, folder, seed, on_progress, hierarchy)
+    levels = levels_of(graph.n_nodes) if start is None and hierarchy is None else ONLY
+    schedules = [level.schedule(given) for level in levels]
+    with WorkerThreads(threads) as team, _folder(model, graph, schedules[-1], start) as folder:
+        training = _Training(
+            model, graph, levels, schedules, team, start, folder, seed, on_progress, hierarchy
+        )
         trained, facts = training.run()
     seed = training.seed
     del training  # the peak of memory is either training or refinement, not both
@@ -207,7 +220,8 @@ class _Training:
 
     model: Estimator
     graph: Graph
-    schedule: Schedule
+    levels: Sequence[Level]
+    schedules: Sequence[Schedule]  # one for each level; the last is that of the graph itself
     team: WorkerThreads
     start: Array | None
     folder: TrainingFolder | None
@@ -215,6 +229,11 @@ class _Training:
     on_progress: Progress
     hierarchy: Hierarchy | None
     clock: _Clock = field(default_factory=_Clock)
+
+    @property
+    def schedule(self) -> Schedule:
+        """Schedule of the graph itself."""
+        return self.schedules[-1]
 
     def run(self) -> tuple[Trained, dict[str, Any]]:
         """Draw walks, collect pairs and train; return the result and facts about the run."""
@@ -233,6 +252,12 @@ class _Training:
         factor = 1.0 if trained.n_parts == 1 else BUCKET_RATE
         if self.hierarchy is not None:
             factor = HIERARCHY_RATE
+        coarse = facts.get("coarse", ())
+        trained = replace(
+            trained,
+            n_pairs=trained.n_pairs + sum(level["pairs"] for level in coarse),
+            share=min(trained.share, *(level["trained_share"] for level in coarse), 1.0),
+        )
         return trained, {
             "seconds": clock.seconds,
             "threads": team.n_threads,
@@ -252,7 +277,7 @@ class _Training:
         keys = make_keys(self.seed)
         walks, facts = self._walks(keys, self.schedule.window_size + 1)
         self.clock.stop("similarity")
-        start = self._first_points(keys)
+        start, _ = self._first_points(walks, keys)
         if self.start is None:
             start = start_by_caps(hierarchy, start, keys.start)
             start = place_among(start, hierarchy.belongs, self.graph, walks)
@@ -274,10 +299,11 @@ class _Training:
         keys = make_keys(self.seed)
         walks, facts = self._walks(keys)
         self.clock.stop("similarity")
+        first, coarse = self._first_points(walks, keys)
         pairs = self._pairs(walks)
         self.clock.stop("walks")
         trained = train(
-            self._first_points(keys),
+            first,
             walks,
             pairs.negatives,
             self.schedule,
@@ -287,28 +313,32 @@ class _Training:
             time_limit=self.clock.left(self.model.time_limit),
             on_batch=partial(self.on_progress, "train"),
         )
-        return trained, facts | pairs.facts()
+        return trained, facts | pairs.facts() | coarse
 
     def _over_files(self, folder: TrainingFolder) -> tuple[Trained, dict[str, Any]]:
         """Train in a folder, on a cluster if there is one; resume from the files in the folder."""
         store, clock = folder.store, self.clock
         self.seed = folder.seed(self.seed)
         resumed = store.has("tasks")
-        with self._cluster(folder) as cluster:
+        with self._cluster() as cluster:
             if not resumed:
                 keys = make_keys(self.seed)
                 drawn, facts = self._walks(keys)
                 walks = keep_walks(store, drawn)
                 del drawn
                 clock.stop("similarity")
-                pairs = self._pairs(walks, None if cluster is None else cluster.record(self.schedule))
+                first, coarse = self._first_points(walks, keys, folder, cluster)
+                if coarse:
+                    store.save("start", first)
+                    first = store.load("start")  # the other stages need the memory
+                pairs = self._pairs(walks, None if cluster is None else cluster.record(store, self.schedule))
                 clock.stop("walks")
-                first = self._first_points(keys)
-                store.save("facts", np.array(json.dumps({**facts, **pairs.facts()})))
+                store.save("facts", np.array(json.dumps({**facts, **pairs.facts(), **coarse})))
                 make_tasks(
                     store, first, walks, pairs.negatives, pairs.occurrences, self.schedule, keys
                 ).save()
                 del walks, pairs, first  # stored in files from here on
+            folder.drop_coarse()
             trained = train_tasks(
                 BucketTasks.open(store),
                 BucketThreads(self.team) if cluster is None else cluster,
@@ -322,10 +352,100 @@ class _Training:
             }
             return trained, facts if cluster is None else {**facts, **cluster.facts()}
 
-    def _first_points(self, keys: Keys) -> Array:
+    def _first_points(
+        self,
+        walks: Walks,
+        keys: Keys,
+        folder: TrainingFolder | None = None,
+        cluster: "BucketCluster | None" = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Return points to start from: given ones, those of a coarse graph, or others close to the origin.
+
+        Coarse graphs are trained here, each from the points of a coarser one; facts about that are returned.
+        """
         if self.start is not None:
-            return self.start
-        return start_points(self.graph.n_nodes, self.model.n_components, keys.start)
+            return self.start, {}
+        count = len(self.levels) - 1
+        if not count:
+            return start_points(self.graph.n_nodes, self.model.n_components, keys.start), {}
+        sizes = [level.most for level in self.levels[-2::-1]]
+        clusters = [*coarsen(self.graph, walks, sizes, coarse_keys(self.seed, count).order)][::-1]
+        work = [
+            own.n_clusters * schedule.n_walks for own, schedule in zip(clusters, self.schedules, strict=False)
+        ]
+        work.append(self.graph.n_nodes * self.schedule.n_walks)
+        points, facts = np.empty((0, 0)), []
+        for number, (own, schedule) in enumerate(zip(clusters, self.schedules, strict=False)):
+            own_keys = coarse_keys(self.seed, number)
+            if number == 0:
+                points = start_points(own.n_clusters, self.model.n_components, own_keys.start)
+            else:
+                rows = clusters[number - 1].of[own.members[own.starts[:-1]]]
+                points = spread(points, rows, START_WIDTH, own_keys.start)
+            left = self.clock.left(self.model.time_limit)
+            limit = None if left is None else left * work[number] / sum(work[number:])
+            own_walks = coarse_walks(walks, own, own_keys.walks)
+            trained = self._coarse(number, own_walks, points, schedule, own_keys, limit, folder, cluster)
+            if trained is not None:
+                points = trained.points
+            facts.append(
+                {
+                    "nodes": own.n_clusters,
+                    "walks_per_node": schedule.walks_per_node,
+                    "pairs": 0 if trained is None else trained.n_pairs,
+                    "trained_share": 1.0 if trained is None else round(trained.share, 4),
+                }
+            )
+        self.clock.stop("coarse")
+        return spread(points, clusters[-1].of, START_WIDTH, keys.start), {"coarse": facts}
+
+    def _coarse(
+        self,
+        number: int,
+        walks: Walks,
+        start: Array,
+        schedule: Schedule,
+        keys: Keys,
+        time_limit: float | None,
+        folder: TrainingFolder | None,
+        cluster: "BucketCluster | None",
+    ) -> Trained | None:
+        """Train coarse graph `number`, in files if it is large; return None if it has no pairs."""
+
+        def on_batch(done: int, total: int) -> None:
+            self.on_progress("coarse", number * total + done, (len(self.levels) - 1) * total)
+
+        n_parts = parts_of(len(start), self.model.n_components, schedule.n_walks, schedule.n_parts)
+        if folder is None or n_parts == 1:
+            pairs = self._collect(walks, schedule)
+            if pairs.n_pairs == 0:
+                return None
+            return train(
+                start,
+                walks,
+                pairs.negatives,
+                schedule,
+                keys,
+                team=self.team,
+                occurrences=pairs.occurrences,
+                time_limit=time_limit,
+                on_batch=on_batch,
+            )
+        store = folder.coarse(number)
+        if not store.has("tasks"):
+            keep_clusters(store, walks)
+            shares = None if cluster is None else cluster.record(store, schedule)
+            pairs = self._collect(walks, schedule, shares)
+            if pairs.n_pairs == 0:
+                return None
+            make_tasks(store, start, walks, pairs.negatives, pairs.occurrences, schedule, keys).save()
+            del pairs
+        return train_tasks(
+            BucketTasks.open(store),
+            BucketThreads(self.team) if cluster is None else cluster,
+            time_limit=time_limit,
+            on_batch=on_batch,
+        )
 
     def _walks(self, keys: Keys, length: int | None = None) -> tuple[Walks, dict[str, Any]]:
         """Make the walks, of `walk_length` or of `length`; return facts about steps along attributes too."""
@@ -341,17 +461,27 @@ class _Training:
         )
         return walks, {**chosen.facts(), "attribute_sampling": _sampling(walks.similarity)}
 
-    def _pairs(self, walks: Walks, shares: Iterable[RecordedPairs] | None = None) -> WalkPairs:
-        """Collect the pairs of the walks, or of shares that others have recorded."""
-        pairs = collect_pairs(
+    def _collect(
+        self,
+        walks: Walks,
+        schedule: Schedule,
+        shares: Iterable[RecordedPairs] | None = None,
+        on_block: Callable[[int, int], None] = lambda done, total: None,
+    ) -> WalkPairs:
+        """Collect the pairs of walks, or of shares that others have recorded."""
+        return collect_pairs(
             walks,
-            walks_per_node=self.schedule.walks_per_node,
-            window_size=self.schedule.window_size,
+            walks_per_node=schedule.walks_per_node,
+            window_size=schedule.window_size,
             negative_exponent=self.model.negative_exponent,
             team=self.team,
             shares=shares,
-            on_block=partial(self.on_progress, "walks"),
+            on_block=on_block,
         )
+
+    def _pairs(self, walks: Walks, shares: Iterable[RecordedPairs] | None = None) -> WalkPairs:
+        """Collect the pairs of the graph itself. Raises `NothingToLearnError` if there are none."""
+        pairs = self._collect(walks, self.schedule, shares, partial(self.on_progress, "walks"))
         if pairs.n_pairs == 0:
             raise NothingToLearnError(
                 "the graph offers no pair to learn from: "
@@ -360,7 +490,7 @@ class _Training:
         return pairs
 
     @contextmanager
-    def _cluster(self, folder: TrainingFolder) -> "Iterator[BucketCluster | None]":
+    def _cluster(self) -> "Iterator[BucketCluster | None]":
         """Yield the workers of the cluster that is to train, if there is one."""
         if self.model.scheduler is None:
             yield None
@@ -368,7 +498,7 @@ class _Training:
         from heat_neo4j.embedding.cluster import BucketCluster
 
         with connected(self.model.scheduler) as client:
-            workers = BucketCluster(client, folder.store.folder, self.seed)
+            workers = BucketCluster(client, self.seed)
             try:
                 yield workers
             finally:

@@ -14,6 +14,7 @@ from heat_neo4j._utils.array_store import ArrayFolder, DamagedFileError
 from heat_neo4j.embedding.bucket_tasks import drop_damaged
 from heat_neo4j.errors import ConfigError
 
+_COARSE = "coarse"
 _MOST_DAMAGES = 5  # damaged files per training before giving up: the disk is probably faulty
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -41,6 +42,17 @@ class TrainingFolder:
             self.store.sync("seed")
         return int(self.store.load("seed"))
 
+    def coarse(self, number: int) -> ArrayFolder:
+        """Return the folder of the training of coarse graph `number`, inside this one."""
+        folder = self._folder / f"{_COARSE}{number}"
+        folder.mkdir(exist_ok=True)
+        return ArrayFolder(folder)
+
+    def drop_coarse(self) -> None:
+        """Remove the trainings of coarse graphs."""
+        for folder in self._folder.glob(f"{_COARSE}*"):
+            self.store.drop(folder.name)
+
     def recovering(self, work: Callable[[], Result]) -> Result:
         """Run `work`; if a file of the folder is damaged, recover and run it again."""
         while True:
@@ -53,7 +65,11 @@ class TrainingFolder:
         """Drop everything derived from a damaged file and log it; reraise the error after too many."""
         if len(self.damages) == _MOST_DAMAGES:
             raise error
-        begin = drop_damaged(self.store, error.name)
+        if error.folder.parent == self._folder:
+            self.store.drop(error.folder.name)
+            begin = "a coarse graph"
+        else:
+            begin = drop_damaged(self.store, error.name)
         line = f"{error}: training resumes from {begin}"
         self.damages.append(line)
         _log.warning(line)

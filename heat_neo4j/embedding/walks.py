@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,36 @@ from heat_neo4j.graph import Graph
 WALKS_PER_BLOCK = 16384  # walks drawn and held in memory at a time
 
 
+class Clusters(NamedTuple):
+    """Clusters of the N nodes of a graph: the C nodes of a coarse graph."""
+
+    of: NDArray[np.int32]  # (N,): the cluster of each node
+    members: NDArray[np.int32]  # (N,): nodes sorted by cluster
+    starts: NDArray[np.int64]  # (C + 1,): the first member of each cluster, and N
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters C."""
+        return len(self.starts) - 1
+
+
 @dataclass(frozen=True)
 class Walks:
-    """The parameters of all walks; walk i is a pure function of them and i."""
+    """The parameters of all walks; walk i is a pure function of them and i.
+
+    With `clusters`, the nodes of the walks are clusters of the graph's nodes: walk r of a cluster is a walk
+    in the graph from one of its nodes, each in turn.
+    """
 
     walker: Walker
     similarity: Similarity
+    clusters: Clusters | None = None
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes N."""
+        """Number of nodes N, or of clusters."""
+        if self.clusters is not None:
+            return self.clusters.n_clusters
         return int(self.walker.indptr.shape[0] - 1)
 
     @property
@@ -112,8 +133,21 @@ def draw_walks(
     """
     nodes = np.empty((len(indices), walks.length), dtype=np.int32)
     lengths = np.empty(len(indices), dtype=np.int64)
+    clusters = walks.clusters
+    if clusters is None:
+        team.run(draw_block, walks.walker, walks.similarity, indices, nodes, lengths)
+        return nodes, lengths
+    indices = _from_members(clusters, indices)
     team.run(draw_block, walks.walker, walks.similarity, indices, nodes, lengths)
-    return nodes, lengths
+    return np.take(clusters.of, nodes, mode="clip"), lengths  # clip: some entries are undefined
+
+
+def _from_members(clusters: Clusters, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of walks in the graph from those of walks of its clusters."""
+    turn, cluster = np.divmod(indices, clusters.n_clusters)
+    first, end = clusters.starts[cluster], clusters.starts[cluster + 1]
+    again, place = np.divmod(turn, end - first)
+    return np.asarray(again * len(clusters.of) + clusters.members[first + place], dtype=np.int64)
 
 
 def _row_cumulative(data: NDArray[np.float64], indptr: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -140,7 +140,7 @@ def _pilot(size: RunSize, most_nodes: int) -> tuple[HEAT, Graph, RunSize]:
     graph = made_graph(size, most_nodes)
     own = replace(
         size, nodes=graph.n_nodes, relationships=graph.n_edges, n_epochs=1,
-        walks_per_node=min(size.n_walks, _PILOT_WALKS),
+        walks_per_node=min(size.n_epochs * size.walks_per_node, _PILOT_WALKS),
     )  # fmt: skip
     given = {name: getattr(own, name) for name in names}
     model = HEAT(walks_per_node=own.walks_per_node, n_threads=size.threads, random_state=0, **given)
@@ -153,14 +153,18 @@ def _farther(size: RunSize, pilot: RunSize) -> float:
 
 
 def _training(size: RunSize) -> dict[str, float]:
-    """Return the seconds of walks and training."""
+    """Return the seconds of walks and training, and of coarse graphs before."""
     model, _, pilot = _pilot(size, _PILOT_NODES)
     took = model.training_["seconds"]
     farther = _farther(size, pilot)
     walks = took["walks"] * farther * size.steps / max(pilot.steps, 1)
+    own = size.pairs - size.coarse_pairs
+    train = took["train"] * farther * own / max(pilot.pairs, 1)
+    coarse = (walks + train) * size.coarse_pairs / max(own, 1)
     return {
+        **({"coarse": coarse} if coarse else {}),
         "walks": took["similarity"] * size.nodes / pilot.nodes + walks,
-        "train": took["train"] * farther * size.pairs / max(pilot.pairs, 1),
+        "train": train,
     }
 
 

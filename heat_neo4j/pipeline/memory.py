@@ -12,6 +12,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.attribute_signal import ALPHA, AUTO
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
+from heat_neo4j.embedding.coarse_graph import levels_of
 from heat_neo4j.embedding.near_vectors import LISTED as LISTED_NEAR
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
@@ -131,20 +132,41 @@ class RunSize:
 
     @property
     def n_walks(self) -> int:
-        """Walks from each node, in all epochs."""
-        return self.n_epochs * self.walks_per_node
+        """Walks from each node of the graph itself, in all epochs."""
+        return self.levels[-1][1]
+
+    @property
+    def levels(self) -> tuple[tuple[int, int], ...]:
+        """Clusters and walks from each, in all epochs, of coarse graphs, and those of the graph itself."""
+        levels = levels_of(self.nodes)
+        return tuple(
+            (round(level.usual * self.nodes), self.n_epochs * level.n_walks(self.walks_per_node))
+            for level in levels
+        )
 
     @property
     def steps(self) -> int:
-        """Positions in all walks, without isolated starts."""
-        walking = self.nodes if self.has_attributes else self.nodes * (1.0 - self.isolated_share)
-        return round(walking) * self.n_walks * self.walk_length
+        """Positions in all walks of the graph itself, without isolated starts."""
+        return self._walks(self.levels[-1:]) * self.walk_length
 
     @property
     def pairs(self) -> int:
         """Training pairs, if no walk ends early or revisits a node."""
+        return self._walks(self.levels) * self._pairs_of_walk
+
+    @property
+    def coarse_pairs(self) -> int:
+        """Training pairs of coarse graphs."""
+        return self._walks(self.levels[:-1]) * self._pairs_of_walk
+
+    @property
+    def _pairs_of_walk(self) -> int:
         window = min(self.window_size, self.walk_length - 1)
-        return self.steps // self.walk_length * window * (2 * self.walk_length - window - 1)
+        return window * (2 * self.walk_length - window - 1)
+
+    def _walks(self, levels: Sequence[tuple[int, int]]) -> int:
+        walking = 1.0 if self.has_attributes else 1.0 - self.isolated_share
+        return sum(round(nodes * walking) * walks for nodes, walks in levels)
 
     @property
     def parts(self) -> int:
@@ -158,15 +180,19 @@ class RunSize:
 
     @property
     def pair_set(self) -> tuple[bool, int]:
-        """Whether the set of walk pairs is exact, and its bytes."""
-        return pair_set_bytes(self.nodes, self.walks_per_node, self.walk_length, self.window_size)
+        """Whether the set of walk pairs is exact, and the bytes of the largest such set of all levels."""
+        sets = [
+            pair_set_bytes(nodes, walks // self.n_epochs, self.walk_length, self.window_size)
+            for nodes, walks in self.levels
+        ]
+        return sets[-1][0], max(size for _, size in sets)
 
     @property
     def round_bytes(self) -> int:
         """Bytes of the pairs of a round of buckets; 0 if training is by batches."""
         if self.parts == 1:
             return 0
-        pairs = self.pairs / (2 * self.n_walks * portions_of(self.n_walks))
+        pairs = (self.pairs - self.coarse_pairs) / (2 * self.n_walks * portions_of(self.n_walks))
         return round(pairs * pair_bytes(self.nodes, self.parts))
 
     @property

@@ -40,6 +40,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
             ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "6"),
         ),
     ),
+    "coarse": ("Quality over CPU seconds: starts from coarse graphs", ((),)),
     "cluster": (
         "Training on a Dask cluster of this machine",
         (("--nodes", "1000000", "--walks-per-node", "2"), ("--nodes", "20000", "--kills", "10")),

@@ -13,6 +13,7 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import make_keys
+from heat_neo4j.embedding import coarse_graph
 from heat_neo4j.embedding.batches import make_workspace
 from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
@@ -166,7 +167,7 @@ def test_large_graphs_are_trained_in_parts_in_more_memory():
     by_batches = replace(large, n_parts=1)
     assert (large.parts, by_batches.parts, SMALL.parts) == (16, 1, 1)
     many = replace(large, nodes=10**7)
-    assert [replace(many, walks_per_node=walks).parts for walks in (1, 2, 5, 6)] == [16, 22, 32, 64]
+    assert [replace(many, walks_per_node=walks).parts for walks in (3, 7, 17, 20)] == [16, 22, 32, 64]
     assert memory_of(large)["train"] > memory_of(by_batches)["train"]
 
 
@@ -195,6 +196,17 @@ def test_an_estimate_has_all_stages_and_is_plain_data():
     assert document["peak_memory"] == max(document["memory"].values())
     assert document["total_seconds"] == pytest.approx(sum(whole.seconds.values()))
     assert min(whole.seconds.values()) > 0
+
+
+def test_coarse_graphs_count(monkeypatch):
+    monkeypatch.setattr(coarse_graph, "COARSE_NODES", 1000)
+    size = RunSize(1000, 5000, threads=1)
+    assert [walks for _, walks in size.levels] == [10, 3, 3]
+    assert "coarse" in estimate(size).seconds
+    model = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 1000))
+    coarse = sum(level["pairs"] for level in model.training_["coarse"])
+    assert size.coarse_pairs == pytest.approx(coarse, rel=0.4)
+    assert size.pairs - size.coarse_pairs == pytest.approx(model.n_pairs_ - coarse, rel=0.2)
 
 
 def test_time_grows_with_the_pairs_and_what_is_written():

@@ -54,6 +54,8 @@ MEANINGS: Mapping[str, str] = {
     "target_like_sources": "target like those that lead to the source",
     "source_like_targets": "source like those that the target leads to",
     "ends_alike": "source with its targets like target with its sources",
+    "source_like_linked": "nodes like the source, which has few links, are linked to the target",
+    "target_like_linked": "the source is linked to nodes like the target, which has few links",
     "targets_related": "target related to those that the source has already",
     "sources_related": "source related to those that the target has already",
     "implied_by_joins": "implied by what joins the two already",

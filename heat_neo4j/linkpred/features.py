@@ -60,6 +60,9 @@ FEATURES = (
     "sources_alike",  # cosine of the source with the target's existing sources
     "target_like_sources", "source_like_targets",  # target ~ source's sources, source ~ target's targets
     "ends_alike",  # cosine of (source + its targets) with (target + its sources)
+    # log(1 + cosines) of the nodes most similar to the source that link to the target, over 1 + the source's
+    # links; and of those most similar to the target that the source links to, over 1 + the target's.
+    "source_like_linked", "target_like_linked",
     "targets_related", "sources_related",  # as targets_alike, sources_alike, by neighbours of other types
     "implied_by_joins",  # increase in log odds given the pair's other relationships, of other types or back
     "implied_by_paths",  # log(1 + odds given typed paths of two steps, relative to the base odds)
@@ -171,16 +174,21 @@ class PairFeatures:
         return attribute_rows(self.compared).unit() if self.graph.n_attributes else None
 
     @cached_property
+    def most_similar(self) -> sparse.csr_array | None:
+        """Cosines of each node with the most similar ones that have a link, shape (N, N)."""
+        if self._unit is None:
+            return None
+        alike, near = self._unit.alike(self.graph.degrees > 0), near_matrix(self.graph, _NEAR_VECTORS)
+        return alike if near is None else sparse.csr_array(alike + near)
+
+    @cached_property
     def of_pairs_alone(self) -> dict[str, Feature]:
         """Symmetric features for graphs without types."""
         graph = self.graph
         degrees = NodeScorer(np.log1p(graph.degrees.astype(np.float64)), np.add)
         features = {"paths_by_degree": Feature(ProductScorer(self.of_any_pattern["paths_of_three"], degrees))}
-        if self._unit is not None:
+        if (alike := self.most_similar) is not None:
             links, _ = steps(graph, None)
-            alike, near = self._unit.alike(graph.degrees > 0), near_matrix(graph, _NEAR_VECTORS)
-            if near is not None:
-                alike = sparse.csr_array(alike + near)
             one = SparseProductScorer(alike, links)
             features["linked_alike"] = Feature(SumScorer(one, one.reversed()), log=True)
         return features
@@ -222,6 +230,7 @@ class PatternFeatures:
             "return_chain": self._wedge(back, back),
             **self._tastes(),
             **self._alike,
+            **self._like_linked(),
             **self._related(),
             **self._implied(),
         }
@@ -312,6 +321,20 @@ class PatternFeatures:
                 "ends_alike": of_ends.plus(ahead).unit().product(of_ends.plus(behind).unit()),
             }
         return {name: Feature(scorer) for name, scorer in features.items()}
+
+    def _like_linked(self) -> dict[str, Feature]:
+        """Return what the nodes most similar to one end link with, which a node without links needs most."""
+        alike = None if self._pattern is None else self._shared.most_similar
+        if alike is None:
+            return {}
+        nothing = np.zeros(self._graph.n_nodes)
+        source = Feature(SparseProductScorer(alike, self._back), log=True)
+        target = Feature(SparseProductScorer(self._out, alike), log=True)
+        few_out, few_in = (1.0 / (1.0 + np.diff(way.indptr)) for way in (self._out, self._back))
+        return {
+            "source_like_linked": Feature(ProductScorer(source, _of_source(few_out, nothing))),
+            "target_like_linked": Feature(ProductScorer(target, _of_target(few_in, nothing))),
+        }
 
     def _related(self) -> dict[str, Feature]:
         """Return the similarity of targets, and of sources, by their neighbours of other types."""

@@ -65,6 +65,17 @@ def scaled(attributes: Array, nodes: Array) -> Array:
     return unit(result)
 
 
+def most_similar(attributes: Array) -> Array:
+    """Return the cosines of each node with the 20 most similar ones that have a link."""
+    cosines, degrees = unit(attributes) @ unit(attributes).T, made()[1].degrees
+    found = np.zeros((N, N))
+    for node in range(N):
+        others = [u for u in range(N) if u != node and degrees[u] and cosines[node, u] > 0]
+        best = sorted(others, key=lambda u: (-cosines[node, u], u))[:20]
+        found[node, best] = cosines[node, best]
+    return found
+
+
 def dense(kind: str) -> Array:
     matrix = np.zeros((N, N))
     source, target = made()[1].relationships.of(kind)
@@ -151,6 +162,11 @@ def twins(pattern: Pattern) -> dict[str, Array]:
         "target_like_sources": unit(back @ ends) @ ends.T,
         "source_like_targets": ends @ unit(out @ ends).T,
         "ends_alike": unit(ends + unit(out @ ends)) @ unit(ends + unit(back @ ends)).T,
+    }
+    alike = most_similar(raw)
+    found |= {
+        "source_like_linked": np.log1p(alike @ out) / (1 + out.sum(axis=1))[:, None],
+        "target_like_linked": np.log1p(out @ alike.T) / (1 + out.sum(axis=0))[None, :],
     }
     others = [dense(kind) for kind in ("F", "L", "R") if kind != pattern.type]
     joined = np.hstack([((each + each.T) > 0) * 1.0 for each in others])
@@ -263,16 +279,12 @@ def test_a_feature_of_a_graph_without_types_is_what_the_twin_says(name: str) -> 
     points, graph = made()
     words = np.where(np.arange(graph.n_attributes) % 6 < 2, 0.0, graph.attributes)  # fewer than all have each
     plain = Graph(adjacency=graph.adjacency, attributes=sparse.csr_array(words))
-    links, cosines = graph.adjacency.toarray() > 0, unit(words) @ unit(words).T
+    links = graph.adjacency.toarray() > 0
     degree = links.sum(axis=1)
     if name == "paths_by_degree":
         expected = np.log1p(longer(links)) * np.add.outer(np.log1p(degree), np.log1p(degree))
     else:
-        alike = np.zeros((N, N))
-        for node in range(N):
-            others = [u for u in range(N) if u != node and degree[u] and cosines[node, u] > 0]
-            best = sorted(others, key=lambda u: (-cosines[node, u], u))[:20]
-            alike[node, best] = cosines[node, best]
+        alike = most_similar(words)
         expected = np.log1p(alike @ links + (alike @ links).T)
     features = PairFeatures(points, plain).of(None).link
     assert_is(features[name], expected, 1e-7)
@@ -306,7 +318,10 @@ def test_sparse_attributes_give_the_same_features() -> None:
         np.testing.assert_allclose(same, whole, atol=1e-12)
 
 
-OF_ATTRIBUTES = [name for name in OF_TYPES if "alike" in name or "like" in name or "attributes" in name]
+# The search for similar nodes uses sparse columns alone.
+OF_ATTRIBUTES = [
+    name for name in OF_TYPES if ("like" in name and "like_linked" not in name) or "attributes" in name
+]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

@@ -66,6 +66,7 @@ def build_page(
     space: NDArray[np.float64] | None = None,
     predicted: Links | None = None,
     most_of_each: int | None = None,
+    duplicates: Links | None = None,
     runs: Iterable[Mapping[str, Any]] = (),
     title: str = "",
     note: str = "",
@@ -77,8 +78,9 @@ def build_page(
     filtered by all; of groups, the ten largest get a colour each. Of a graph that knows directions and types,
     the six most frequent types get a colour each, and relationships narrow from source to target. Neighbours
     and predicted links, by rank and `most_of_each` at most, are listed for a selected node; `space` are the
-    points that they come from, shape (N, d + 1), if these are not the ones that are drawn. `runs` are as of
-    `page_data.runs_part`, `note` is a line below the title. Lengths that disagree are a ValueError.
+    points that they come from, shape (N, d + 1), if these are not the ones that are drawn. `duplicates` are
+    pairs that may be the same. `runs` are as of `page_data.runs_part`, `note` is a line below the title.
+    Lengths that disagree are a ValueError.
     """
     n = graph.n_nodes
     first, *others = (page_data.facet_part(facet, n) for facet in facets)
@@ -88,6 +90,7 @@ def build_page(
         "names": page_data.names_part(names, n),
         "facets": others,
         "links": page_data.links_part(predicted, graph, most_of_each),
+        "same": page_data.links_part(duplicates, graph),
         "lists": page_data.lists_part(neighbours, properties or {}, n, space=space, keys=keys),
         "runs": list(runs),
     }

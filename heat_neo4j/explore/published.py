@@ -38,6 +38,7 @@ class PageData:
     facets: Sequence[Facet]  # what colours the nodes, the first at first
     neighbours: Neighbours  # by the published coordinates, in all their dimensions
     links: StoredLinks | None
+    duplicates: StoredLinks | None
     properties: Mapping[str, Sequence[Any]]
     runs: Sequence[RunRecord]
 
@@ -76,6 +77,7 @@ class PageData:
             space=model.embedding if self.trained else None,
             predicted=self.links,
             most_of_each=None if whole else k,
+            duplicates=self.duplicates,
             runs=runs_part(self.runs, model.run.run_id),
             title=title or f"Model {model.run.model}",
             note=note,
@@ -130,6 +132,7 @@ def read_page_data(
         facets=page_facets(published_model.label_groups(published.graph), properties, derived, first),
         neighbours=neighbours,
         links=links,
+        duplicates=store.read_links(published.graph, WriteNames.of_duplicates(model).model),
         properties=properties,
         runs=store.runs(model),
     )

@@ -13,6 +13,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.explore.published import read_page_data
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.geometry.search import nearest_neighbours
+from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.cluster_questions import clusters
 from tests.explore.conftest import LABEL, MODEL, N
 from tests.explore.test_page_data import part_of
@@ -96,6 +97,18 @@ def test_published_clusters_and_classes_are_shown(store, cypher, publish):
         "exploringClassTopicProbability",
     ]
     assert others[1].values == [{4: "a", 6: "b"}.get(row) for row in range(N)]
+
+
+def test_written_duplicates_are_shown(store, publish):
+    publish(2)
+    assert read_page_data(store, MODEL, n_threads=1).duplicates is None
+    graph = store.read_graph(Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key"))
+    pairs = PredictedLinks(np.array([4]), np.array([9]), np.array([0.5]), np.array([0.9]))
+    store.write_links(graph, pairs, names=WriteNames.of_duplicates(MODEL))
+    found = read_page_data(store, MODEL, n_threads=1)
+    assert (found.duplicates.source.tolist(), found.duplicates.target.tolist()) == ([4], [9])
+    assert len(found.links) == 30
+    assert part_of(found.page(), "same")["total"] == 1
 
 
 def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):

@@ -232,7 +232,7 @@ def test_no_data_can_end_its_element_or_run(points, graph):
     )
     assert part_of(html, "names") == [printable(name) for name in names]
     # Ours: heading, the parts, licence, library, program.
-    assert len(re.findall("</script", html, re.IGNORECASE)) == 4 + 7  # parts of data
+    assert len(re.findall("</script", html, re.IGNORECASE)) == 4 + 8  # parts of data
     assert "alert(1)</" not in html
     assert "<title>&lt;i&gt;&amp;</title>" in html
     html.encode("utf-8")

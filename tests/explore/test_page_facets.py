@@ -19,11 +19,13 @@ from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift, radius
 from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.prediction import PredictedLinks
 
 N, N_EDGES = 60, 300
 HOSTILE = "</option><img src=x onerror=alert(1)>\u202e & 'q'"
 YEARS = [1900 + row % 40 if row % 3 else None for row in range(N)]
 KEYS = [f"k{row // 2}" for row in range(N)]  # each of two nodes
+ALIKE = PredictedLinks(np.array([3, 3]), np.array([33, 9]), np.array([0.5, 0.7]), np.array([0.9, 0.6]))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -46,7 +48,7 @@ def html(space):
             Groups(HOSTILE, ["even" if row % 2 == 0 else HOSTILE for row in range(N)]),
             colour_scale("year", YEARS),
         ],
-        neighbours=nearest_neighbours(space, 5), space=space,
+        neighbours=nearest_neighbours(space, 5), space=space, duplicates=ALIKE,
     )  # fmt: skip
 
 
@@ -127,6 +129,29 @@ def test_the_panel_is_about_one_geometry(walk, space):
     walk.select(5)
     assert walk.page.inner_text("#values").split("\n")[-1] == f"{radius(space)[5]:.3f}"
     assert walk.page.inner_text("#nearest small >> nth=0") == "distance in 4 dimensions"
+
+
+def test_duplicates_are_pairs_to_look_at(walk):
+    walk.select(33)
+    assert walk.page.inner_text("#alike").split("\n") == ["PERHAPS THE SAME", "probability", "90.0%"]
+    walk.page.click("#alike button")
+    walk.still()
+    assert walk.state["selected"] == 3
+    assert [each.inner_text() for each in walk.page.query_selector_all("#alike li small")] == [
+        "90.0%",
+        "60.0%",
+    ]
+    for selected, contrast in ((True, 150), (False, 30)):  # those of the selected node are stronger
+        if not selected:
+            walk.page.keyboard.press("Escape")
+        walk.page.mouse.move(5, 400)
+        walk.still()
+        before = walk.screen()[:, 300:850]
+        walk.page.click("#duplicates")
+        walk.still()
+        changed = np.abs(walk.screen()[:, 300:850] - before).max(axis=2) > contrast
+        assert changed.any(axis=1).sum() > 80  # rows that the two lines cross
+    assert not walk.page.is_visible("#links")
 
 
 def saved(walk, kind):

@@ -77,7 +77,7 @@ function makeData(raw) {
   const data = {
     count, points, time, radius, degree: unpacked(raw.degree), relationships: raw.relationships, linksTotal: 0,
     facets: [facetOf(raw.facet)], facet: null, group: null, legend: [], scale: null, // the facet that gives the colours
-    names: [], keys: [], space: null, edges: NO_PAIRS, edgesOf: nothing, links: NO_PAIRS, linksOf: nothing, properties: [], neighbours: null,
+    names: [], keys: [], space: null, edges: NO_PAIRS, edgesOf: nothing, links: NO_PAIRS, linksOf: nothing, same: NO_PAIRS, sameOf: nothing, properties: [], neighbours: null,
     typeNames: types.names, typeLegend: types.legend, byType: types.legend.length > 1, // else a colour would say nothing
     typesOfRelationships: types.names.length, runs: [],
   };
@@ -105,6 +105,13 @@ const TAKE = {
     data.linksTotal = raw.total;
     data.typeNames = [...data.typeNames, ...raw.types ?? []];
   },
+  same(data, raw) {
+    if (!raw) return;
+    data.same = unpackedPairs({ counts: raw.counts, columns: raw.columns }); // whatever their type is called
+    data.same.probability = raw.probability ? unpacked(raw.probability) : null;
+    data.same.distance = raw.distance ? unpacked(raw.distance) : null;
+    data.sameOf = incidence(data.same, data.count);
+  },
   lists(data, { properties, neighbours, space, keys }) {
     data.properties = properties;
     data.space = space ? { dimensions: space.dimensions, radius: unpacked(space.radius) } : null; // radius in thousandths
@@ -131,21 +138,25 @@ const LISTED = 30; // relationships of a node
 
 // What belongs to a node.
 function detailsOf(data, i) {
-  const { neighbours, links, edges } = data, own = ({ start, places }) => Array.from(places.subarray(start[i], start[i + 1]));
+  const { neighbours, edges } = data, own = ({ start, places }) => Array.from(places.subarray(start[i], start[i + 1]));
   const entry = (pairs, e) => ({
     node: otherEnd(pairs, e, i), type: pairs.typed ? data.typeNames[pairs.type[e]] : "", way: wayOf(pairs, e, i),
   });
   const near = neighbours ? Array.from({ length: neighbours.width }, (_, k) => i * neighbours.width + k) : [];
-  const worth = (e) => (links.probability ? -links.probability[e] : links.distance[e]);
+  const likeliest = (pairs, of) => {
+    const worth = (e) => (pairs.probability ? -pairs.probability[e] : pairs.distance[e]);
+    return own(of).sort((e, f) => worth(e) - worth(f) || e - f).map((e) => ({
+      ...entry(pairs, e),
+      probability: pairs.probability ? pairs.probability[e] : null,
+      distance: pairs.distance ? pairs.distance[e] / 1000 : null,
+    }));
+  };
   const relationships = own(data.edgesOf).map((e) => entry(edges, e)).sort((a, b) => data.degree[b.node] - data.degree[a.node]);
   return {
     properties: data.properties.map(([name, values]) => [name, values[i]]),
     neighbours: near.map((k) => ({ node: neighbours.partner[k], distance: neighbours.distance[k] / 1000 })),
-    links: own(data.linksOf).sort((e, f) => worth(e) - worth(f) || e - f).map((e) => ({
-      ...entry(links, e),
-      probability: links.probability ? links.probability[e] : null,
-      distance: links.distance ? links.distance[e] / 1000 : null,
-    })),
+    links: likeliest(data.links, data.linksOf),
+    same: likeliest(data.same, data.sameOf),
     relationships: relationships.slice(0, LISTED),
     relationshipCount: relationships.length,
   };

@@ -17,7 +17,8 @@ async function start() {
   const webgl = address().has("webgl") || (!address().has("canvas") && hasGraphicsProcessor());
   const painter = (webgl && makeWebglPainter(byId("graph"), scene)) || makeCanvasPainter(byId("graph"), scene);
   const labels = makeLabels(byId("ground"), byId("labels"), scene);
-  let selected = -1, hovered = -1, pointed = [0, 0], linksOn = true;
+  let selected = -1, hovered = -1, pointed = [0, 0];
+  const on = { links: true, duplicates: true }; // what is drawn beside edges
   let details = null, near = new Set(); // of the selected node, as soon as they are known
   let colours = null, animation = null, arrived = false, firstPicture = null;
   let queued = false, dirty = true, repaint = true, movedAt = -1, lastFrame = -1;
@@ -63,7 +64,7 @@ async function start() {
       repaint = true;
     }
     if (repaint) {
-      painter.screen(linksOn && !moving ? dashedLinks() : [], markedArcs());
+      painter.screen(moving ? [] : dashedLinks(), markedArcs());
       labels.names(colours, { selected, hovered, near, moving: moving && data.count > 5000 });
       repaint = false;
     }
@@ -74,17 +75,21 @@ async function start() {
     if (more && !queued) { queued = true; requestAnimationFrame(draw); }
   }
 
-  // Predicted links, those nearest to the focus; they come back when the move is over, for dashes are slow to draw.
+  // Predicted links and duplicates, those nearest to the focus; they come back when the move is over, for dashes are slow to draw.
   function dashedLinks() {
-    const { links } = data, { gap } = scene, found = [];
-    for (let e = 0; e < links.count; e++) {
-      const a = links.source[e], b = links.target[e], close = gap[a] * gap[b];
-      if (close > 0.01 && scene.pairShown(links, e)) found.push({ e, close: close * (links.probability ? links.probability[e] : 1) });
+    return [...on.links ? nearest(data.links, lineOf) : [], ...on.duplicates ? nearest(data.same, lineOfSame) : []];
+  }
+  function nearest(pairs, line) {
+    const { gap } = scene, found = [];
+    for (let e = 0; e < pairs.count; e++) {
+      const a = pairs.source[e], b = pairs.target[e], close = gap[a] * gap[b];
+      if (close > 0.01 && scene.pairShown(pairs, e)) found.push({ e, close: close * (pairs.probability ? pairs.probability[e] : 1) });
     }
     found.sort((one, other) => other.close - one.close);
     const kept = found.slice(0, MOST_DASHED), strength = Math.min(0.5, 5 / Math.sqrt(kept.length + 1));
-    return kept.map(({ e, close }) => ({ ...lineOf(links, e), alpha: strength * (0.3 + 0.7 * Math.sqrt(Math.min(close, 1))) }));
+    return kept.map(({ e, close }) => ({ ...line(pairs, e), alpha: strength * (0.3 + 0.7 * Math.sqrt(Math.min(close, 1))) }));
   }
+  const lineOfSame = (pairs, e) => ({ a: pairs.source[e], b: pairs.target[e], narrows: 0, type: colours.links.length - 1 });
   function lineOf(pairs, e) {
     return { a: pairs.source[e], b: pairs.target[e], narrows: pairs.narrows[e], type: scene.typeOf(pairs, e) };
   }
@@ -92,12 +97,13 @@ async function start() {
   function markedArcs() {
     const i = hovered >= 0 ? hovered : selected;
     if (i < 0) return { edges: [], links: [], alpha: 1 };
-    const arcs = (pairs, of) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]))
-      .filter((e) => scene.pairShown(pairs, e)).map((e) => lineOf(pairs, e));
+    const arcs = (pairs, of, line = lineOf) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]))
+      .filter((e) => scene.pairShown(pairs, e)).map((e) => line(pairs, e));
     const edges = arcs(data.edges, data.edgesOf).slice(0, 2000);
     const links = i === selected && details ? details.links.filter(linkShown).map(lineOfEntry) : arcs(data.links, data.linksOf);
     const alpha = MARKED.alpha * Math.min(1, Math.sqrt(MARKED.most / Math.max(edges.length, 1)));
-    return { edges, links: linksOn ? links : [], alpha };
+    const same = on.duplicates ? arcs(data.same, data.sameOf, lineOfSame) : [];
+    return { edges, links: [...on.links ? links : [], ...same], alpha };
   }
   const placeOfEntry = ({ type }) => scene.placeOfType(data.typeNames.indexOf(type));
   function linkShown(entry) {
@@ -129,7 +135,7 @@ async function start() {
     colours = {
       css, palette, text: palette.map(mixed), disk,
       edges: [line, ...(data.byType ? types : palette)], marks: data.byType ? [...types, ink] : [ink, ink],
-      links: data.byType && data.links.typed ? [...types, rgb(css.accent)] : [rgb(css.accent), rgb(css.accent)],
+      links: [...data.byType && data.links.typed ? [...types, rgb(css.accent)] : [rgb(css.accent), rgb(css.accent)], ink], // the last of duplicates
     };
     painter.recolour(colours);
     panel.recolour(palette, types);
@@ -279,7 +285,7 @@ async function start() {
     atMost(edges) { scene.most = edges; changed(); },
     save(kind) {
       const sheet = pictureOf(kind, scene, {
-        colours, links: linksOn ? dashedLinks() : [], marked: markedArcs(), names: { selected, hovered: -1, near, moving: false },
+        colours, links: dashedLinks(), marked: markedArcs(), names: { selected, hovered: -1, near, moving: false },
         title: about.title, facts: byId("facts").textContent,
       });
       changed(); // what the scene knows of edges is the picture's
@@ -324,11 +330,13 @@ async function start() {
   byId("farther").addEventListener("click", () => act.zoom(0.8, [scene.width / 2, scene.height / 2]));
   byId("help").addEventListener("click", () => act.show("keys"));
   byId("history").addEventListener("click", () => act.show("runs"));
-  byId("links").addEventListener("click", () => {
-    linksOn = !linksOn;
-    byId("links").setAttribute("aria-pressed", String(linksOn));
-    changed(false);
-  });
+  for (const id of ["links", "duplicates"]) {
+    byId(id).addEventListener("click", () => {
+      on[id] = !on[id];
+      byId(id).setAttribute("aria-pressed", String(on[id]));
+      changed(false);
+    });
+  }
   for (const kind of ["png", "svg"]) byId(kind).addEventListener("click", () => act.save(kind));
   addEventListener("hashchange", () => { if (arrived) follow(); });
   addEventListener("resize", resize);

@@ -54,9 +54,10 @@ function makePanel(data, about, act) {
     byId("facts").textContent = `${plural(data.count, "node")}, ${plural(data.relationships, "relationship")}${links}`;
     byId("note").textContent = about.note;
     byId("links").hidden = !data.linksTotal;
+    byId("duplicates").hidden = !data.same.count;
   };
   panel.arrived = (name) => {
-    if (name === "links") panel.heading();
+    if (name === "links" || name === "same") panel.heading();
     else if (name === "facets") showFacets();
     else if (name === "edges") showMost();
     else if (name === "runs") showRuns();
@@ -167,7 +168,7 @@ function makePanel(data, about, act) {
     box.scrollTop = 0;
     title.textContent = nameOf(i);
     showFacts(i, []);
-    for (const id of ["nearest", "predicted", "linked"]) list(id, []);
+    for (const id of ["alike", "nearest", "predicted", "linked"]) list(id, []);
     if (inside) title.focus(); // the button that led here is gone
     panel.say(`Selected ${nameOf(i)}`);
   };
@@ -184,13 +185,17 @@ function makePanel(data, about, act) {
       element("dt", { textContent: name }), element("dd", { textContent: text }),
     ]));
   }
-  panel.details = (i, { properties, neighbours, links, relationships, relationshipCount }) => {
+  panel.details = (i, { properties, neighbours, links, same, relationships, relationshipCount }) => {
     showFacts(i, properties);
-    const apart = ({ distance }) => distance.toFixed(3), chances = links.every(({ probability }) => probability !== null);
+    const apart = ({ distance }) => distance.toFixed(3);
     const distance = data.space ? `distance in ${data.space.dimensions} dimensions` : "distance";
+    const likely = (id, entries) => {
+      const chances = entries.every(({ probability }) => probability !== null);
+      list(id, entries.map((entry) => line(entry, chances ? percent(entry.probability) : apart(entry))), chances ? "probability" : distance);
+    };
+    likely("alike", same);
     list("nearest", neighbours.map((entry) => line(entry, apart(entry))), distance);
-    list("predicted", links.map((entry) => line(entry, chances ? percent(entry.probability) : apart(entry))),
-      chances ? "probability" : distance);
+    likely("predicted", links);
     list("linked", relationships.map((entry) => line(entry, "")),
       relationshipCount > relationships.length ? `${relationships.length} of ${spaced(relationshipCount)}` : "");
     const near = neighbours.slice(0, 3).map(({ node }) => nameOf(node)).join(", ");

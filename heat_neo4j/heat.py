@@ -123,7 +123,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     n_parts : int, at least 1, default: by number of nodes
         Parts of the nodes for training in buckets; 1 trains in batches. Nodes are shared out anew in each
         round of walks, at least 10 to a part. The result depends on it. When None, 1 below 10,000 nodes,
-        then 16, and up to 64 on graphs of some 500,000 nodes and more.
+        then 16, and up to 32 on graphs of two million nodes and more, or 64 with more walks.
     refine : bool, default True
         Move trained points a little towards their neighbours, and adjust radii to degrees. The paper does
         not. See `refinement`. With a hierarchy, radii are moved so that each node is inside those below it.

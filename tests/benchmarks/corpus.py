@@ -51,6 +51,7 @@ FASTRP = (10, 128)
 
 STAGES = {
     "read": ("read",),
+    "coarse": ("coarse",),
     "walks": ("similarity", "walks"),
     "train": ("train",),
     "calibrate": ("calibrate",),

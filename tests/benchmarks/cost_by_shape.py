@@ -142,7 +142,7 @@ def measure(graph: Graph) -> dict[str, dict[str, float]]:
     lap("links")
     expected = estimate(size_of(graph))  # last: its pilot takes memory, too
     seconds = dict(expected.seconds)
-    seconds["train"] += seconds.pop("walks")
+    seconds["train"] += seconds.pop("walks") + seconds.pop("coarse", 0.0)
     highest = 0
     for stage, figures in found.items():
         highest = max(highest, expected.memory.get(stage, 0))

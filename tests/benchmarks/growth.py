@@ -42,6 +42,7 @@ BATCH = 20_000
 MOST_MEMORY = 6 * 2**30
 AUROC_LOSS = 0.02
 TRAINING_SHARE = 0.6
+TRAINING = ("similarity", "coarse", "walks", "train")
 EXPONENT = 1.1
 OFF = 1.5
 """By what factor an estimate may be off."""
@@ -76,7 +77,7 @@ class Growth:
     @property
     def training(self) -> float:
         """Share of the time that walks and training take."""
-        return sum(self.seconds[stage] for stage in ("similarity", "walks", "train")) / self.total
+        return sum(self.seconds.get(stage, 0.0) for stage in TRAINING) / self.total
 
 
 @contextmanager

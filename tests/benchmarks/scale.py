@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, value in found.items():
         print(f"{name}: {value}")
     said = max(needed.memory["read"], needed.memory["train"])
-    seconds = sum(needed.seconds[stage] for stage in ("walks", "train"))
+    seconds = sum(needed.seconds.get(stage, 0.0) for stage in ("coarse", "walks", "train"))
     print(f"estimate: memory {said}, disk {needed.scratch_bytes}, seconds of walks and train {seconds:.0f}")
     reached = found["memory"] <= min(LIMIT, OFF * said)
     print("all bars are reached" if reached else "a bar is missed")

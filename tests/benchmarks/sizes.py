@@ -48,7 +48,7 @@ def row(nodes: int, degree: float, attributes: int, cores: Sequence[int]) -> lis
         attribute_share=SHARE,
     )
     needed = estimate(size)
-    hours = (needed.seconds["walks"] + needed.seconds["train"]) / 3600
+    hours = sum(needed.seconds.get(stage, 0.0) for stage in ("coarse", "walks", "train")) / 3600
     over_files = replace(size, scratch=".")
     has_files = bool(needed.scratch_bytes)
     return [

@@ -56,7 +56,7 @@ OFF = 1.5
 LEAST_SECONDS = 0.5
 """Shorter runs are over before anyone has read an estimate."""
 
-STAGES = ("similarity", "walks", "train", "refine", "links")
+STAGES = ("similarity", "coarse", "walks", "train", "refine", "links")
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Measured:
     @property
     def rate(self) -> float:
         """Pairs trained in a second."""
-        return self.pairs / self.seconds["train"]
+        return self.pairs / (self.seconds["coarse"] + self.seconds["train"])
 
     @property
     def time_ratio(self) -> float:
@@ -168,11 +168,11 @@ def measure(folder: Path) -> dict[str, Any]:
     said = needed.seconds
     return {
         "size": vars(size),
-        "seconds": {stage: seconds[stage] for stage in STAGES},
+        "seconds": {stage: seconds.get(stage, 0.0) for stage in STAGES},
         "pairs": model.n_pairs_,
         "halved": model.training_["learning_rate_halved"],
         "finite": finite,
-        "estimated_seconds": {name: said[name] for name in ("walks", "train", "links")},
+        "estimated_seconds": {name: said.get(name, 0.0) for name in ("coarse", "walks", "train", "links")},
         "estimated_memory": max(needed.memory[stage] for stage in ("train", "links")),
         "memory": peak_memory(),
     }

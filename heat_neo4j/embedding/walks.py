@@ -144,10 +144,10 @@ def draw_walks(
 
 def _from_members(clusters: Clusters, indices: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the indices of walks in the graph from those of walks of its clusters."""
-    turn, cluster = np.divmod(indices, clusters.n_clusters)
+    turn, cluster = indices // clusters.n_clusters, indices % clusters.n_clusters
     first, end = clusters.starts[cluster], clusters.starts[cluster + 1]
-    again, place = np.divmod(turn, end - first)
-    return np.asarray(again * len(clusters.of) + clusters.members[first + place], dtype=np.int64)
+    members = clusters.members[first + turn % (end - first)]
+    return np.asarray(turn // (end - first) * len(clusters.of) + members, dtype=np.int64)
 
 
 def _row_cumulative(data: NDArray[np.float64], indptr: NDArray[np.int64]) -> NDArray[np.float64]:

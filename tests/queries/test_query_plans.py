@@ -11,12 +11,14 @@ from heat_neo4j.database.query_files import list_queries, load_query
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.docs.reference import columns
 from tests.support.live_graph import open_cypher, open_store, random_points, ring_graph
+from tests.support.query_toy import write_same_as
 
 pytestmark = pytest.mark.live
 
 N = 10_000
 LABEL, CONSTRAINT = "PlannedNode", "planned_key"
 NAMES = WriteNames(model="planned")
+SAME_AS = WriteNames.of_duplicates(NAMES.model).link_type
 QUERIES = [query.name for query in list_queries()]
 ALL = re.compile("ooks at all (nodes|relationships)")
 SCANS = ("AllNodesScan", "NodeByLabelScan", "IndexScan", "AllRelationshipsScan", "RelationshipTypeScan")
@@ -52,6 +54,7 @@ def session(server):
         classes, clusters = WriteNames.of_classes(NAMES.model, "topic"), WriteNames.of_clusters(NAMES.model)
         for names, columns in ((classes, (["a"] * 300, [0.5] * 300)), (clusters, ([1] * 300, ["a"] * 300))):
             store.write_values(graph, ends, dict(zip(names.values, columns, strict=False)), names=names)
+        write_same_as(store, graph, NAMES.model, ends[:20])
         cypher("CALL db.prepareForReplanning()")  # until then the planner may know nothing of the new index
         yield session
         store.clear(model=NAMES.model)
@@ -68,7 +71,7 @@ def profile(session, name, names=None):
     """Return the operators by which a query was carried out, and its database hits."""
     query = load_query(name)
     chosen = {"label": LABEL, "property": "key", "type": NAMES.link_type, "index": NAMES.index_of(LABEL)}
-    chosen |= {"embedding": NAMES.embedding, "radius": NAMES.radius}
+    chosen |= {"embedding": NAMES.embedding, "radius": NAMES.radius, "same_as": SAME_AS}
     known = [each.name for each in query.parameters]
     given = {each: chosen[each] for each in query.names if each in ("label", "property")}
     _, values = query.divide(given | {each: value for each, value in VALUES.items() if each in known})
@@ -87,7 +90,7 @@ def scans(found):
     return [
         kind
         for kind, details in kinds
-        if kind.endswith(SCANS) and not any(ours in details for ours in (":Heat", NAMES.link_type))
+        if kind.endswith(SCANS) and not any(ours in details for ours in (":Heat", NAMES.link_type, SAME_AS))
     ]
 
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,6 +149,7 @@ class Toy:
         for names, columns in ((classes, of_topic), (clusters, of_level)):
             values = dict(zip(names.values, columns, strict=False))
             store.write_values(graph, np.arange(len(self.names)), values, names=names)
+        write_same_as(store, graph, self.model, np.arange(len(self.names)))
 
     def topic(self, row):
         """Return the predicted topic of a node, and its probability."""
@@ -170,6 +172,7 @@ class Toy:
         index = names.index_of(self.label)
         return {
             "embedding": names.embedding, "radius": names.radius, "type": names.link_type, "index": index,
+            "same_as": WriteNames.of_duplicates(self.model).link_type,
         }  # fmt: skip
 
     def clear(self, cypher, store):
@@ -221,8 +224,26 @@ class Toy:
             "attributes": ["year", "words"], "types": [], "fetch": 60, "values": ["n03", "n05"],
             "among": None, "filter": None, "equals": None, "kind": None,
             "missing": "topic", "above": 0.5, "level": 2, "cluster": 1,
+            "minProbability": 0.5,
         }  # fmt: skip
         return usual | changes
+
+
+def write_same_as(store, graph, model, rows):
+    """Publish neighbouring rows as duplicates, ever less likely."""
+    first, rank = rows[:-1], np.arange(1, len(rows))
+    links = SimpleNamespace(
+        source=first,
+        target=rows[1:],
+        distance=np.ones(len(first)),
+        probability=0.9 / rank,
+        types=["SAME_AS"] * len(first),
+        rank=rank,
+        pattern_rank=rank,
+        reasons=["same name"] * len(first),
+    )
+    names = WriteNames.of_duplicates(model)
+    store.write_links(graph, links, names=names, parameters={"duplicates": {}})
 
 
 @contextmanager

@@ -134,12 +134,12 @@ def draw_walks(
     nodes = np.empty((len(indices), walks.length), dtype=np.int32)
     lengths = np.empty(len(indices), dtype=np.int64)
     clusters = walks.clusters
-    if clusters is None:
-        team.run(draw_block, walks.walker, walks.similarity, indices, nodes, lengths)
-        return nodes, lengths
-    indices = _from_members(clusters, indices)
+    if clusters is not None:
+        indices = _from_members(clusters, indices)
     team.run(draw_block, walks.walker, walks.similarity, indices, nodes, lengths)
-    return np.take(clusters.of, nodes, mode="clip"), lengths  # clip: some entries are undefined
+    if clusters is not None:
+        nodes = np.take(clusters.of, nodes, mode="clip")  # clip: some entries are undefined
+    return nodes, lengths
 
 
 def _from_members(clusters: Clusters, indices: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.clusters.result import cluster_nodes
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.read.published import StoredLinks
@@ -20,6 +19,7 @@ from heat_neo4j.explore.page import build_page
 from heat_neo4j.explore.page_data import runs_part
 from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
 from heat_neo4j.pipeline import published_model
+from heat_neo4j.pipeline.cluster_questions import find_clusters
 from heat_neo4j.pipeline.published_model import PublishedModel
 
 N_NEIGHBOURS = 10
@@ -186,11 +186,9 @@ def cluster_columns(
     published: PublishedModel, names: Sequence[str], *, n_threads: int | None = None
 ) -> dict[str, list[str]]:
     """Return the cluster of each node on each level, by its number, name and telling values."""
-    graph = published.graph
-    found = cluster_nodes(published.embedding, graph, seed=int(published.run.seed or 0), n_threads=n_threads)
-    name_of = dict(zip(graph.names, names, strict=True))
+    found = find_clusters(published, names, n_threads=n_threads)
     called = {
-        (each.level, each.cluster): f"{each.cluster} {name_of[each.name]}"
+        (each.level, each.cluster): f"{each.cluster} {each.name}"
         + (f" ({', '.join(each.words)})" if each.words else "")
         for each in found.clusters
     }

@@ -71,17 +71,30 @@ def clusters(
     graph, table = published.graph, WriteNames.of_clusters(model)
     if before is None and not levels:
         before = _read(store, graph, table)
+    found = find_clusters(published, node_names(store, published), levels=levels or None, previous=before)
+    found = replace(found, notes=published.notes)
+    return replace(found, written=_write(store, published, table, found, progress)) if write else found
+
+
+def find_clusters(
+    published: PublishedModel,
+    names: Sequence[str],
+    *,
+    levels: Sequence[int] | None = None,
+    previous: Clusters | None = None,
+    n_threads: int | None = None,
+) -> Clusters:
+    """Return the clusters of a model's nodes, called by `names`, one for each node; see `cluster_nodes`."""
     found = cluster_nodes(
         published.embedding,
-        graph,
-        levels=levels or None,
-        previous=before,
+        published.graph,
+        levels=levels,
+        previous=previous,
         seed=int(published.run.seed or 0),
+        n_threads=n_threads,
     )
-    name_of = dict(zip(graph.names, node_names(store, published), strict=True))
-    named = tuple(each._replace(name=name_of[each.name]) for each in found.clusters)
-    found = replace(found, clusters=named, notes=published.notes)
-    return replace(found, written=_write(store, published, table, found, progress)) if write else found
+    name_of = dict(zip(published.graph.names, names, strict=True))
+    return replace(found, clusters=tuple(each._replace(name=name_of[each.name]) for each in found.clusters))
 
 
 def _read(store: Neo4jStore, graph: Graph, table: WriteNames) -> Clusters | None:

@@ -7,7 +7,8 @@ import pytest
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.write.refusals import refuse_constraints
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
-from tests.database.test_publication_live import Killed, plain, publish
+from tests.database.test_publication_live import plain, publish
+from tests.support.killed import Killed
 from tests.support.live_graph import assert_at_rest, make_ring, ring_graph, snapshot
 from tests.support.slow import slow
 

@@ -1,6 +1,5 @@
 """A publication that stops at each of its statements, and what the next holder of the lease makes of it."""
 
-import itertools
 from dataclasses import replace
 from functools import partial
 
@@ -10,6 +9,7 @@ import pytest
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.store import Neo4jStore
+from tests.support.killed import Killed, stop_at, stop_at_words
 from tests.support.live_graph import (
     assert_at_rest,
     make_ring,
@@ -26,10 +26,6 @@ LABEL, N = "PublicationRing", 12
 NAMES = WriteNames(model="publication")
 
 
-class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours is caught or sent after it."""
-
-
 @pytest.fixture
 def ring(cypher, store):
     make_ring(cypher, LABEL, N)
@@ -39,27 +35,6 @@ def ring(cypher, store):
 
 
 publish = partial(publish_random, names=NAMES)
-
-
-def stop_at(store, count):
-    """Let the process end before statement number `count`, and send nothing after it."""
-    sent = itertools.count(1)
-
-    def trace(statement, parameters):
-        if next(sent) >= count:
-            raise Killed
-
-    store.tracer = trace
-
-
-def stop_at_words(store, words):
-    """Let the process end before the first statement that holds some words."""
-
-    def trace(statement, parameters):
-        if words in statement:
-            raise Killed
-
-    store.tracer = trace
 
 
 def plain(cypher):

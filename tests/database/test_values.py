@@ -1,6 +1,5 @@
 """Tables of values, such as classes and clusters: published, rolled back and cleared as coordinates are."""
 
-import itertools
 from functools import partial
 
 import numpy as np
@@ -10,6 +9,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.versions import checked
 from heat_neo4j.errors import ConfigError, ProjectionError, WriteRefused
 from tests.support.doomed import Statement, killed, write_table
+from tests.support.killed import Killed, stop_at
 from tests.support.live_graph import (
     IMPATIENT,
     before_first,
@@ -194,20 +194,6 @@ def test_names_of_values_that_only_the_database_records_are_not_written(cypher, 
             act(CLASSES.model)
     assert snapshot(cypher) == before
     cypher(record, model=CLASSES.model, names=list(CLASSES.values))
-
-
-class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours is caught or sent after it."""
-
-
-def stop_at(store, count):
-    sent = itertools.count(1)
-
-    def trace(statement, parameters):
-        if next(sent) >= count:
-            raise Killed
-
-    store.tracer = trace
 
 
 @live

@@ -13,6 +13,7 @@ from heat_neo4j.geometry.hyperboloid import check_points, distance
 from heat_neo4j.graph import Relationships
 from tests.support.dask_processes import connected, scheduler, worker
 from tests.support.file_events import before_each
+from tests.support.killed import Killed
 from tests.support.small_training import OPTIONS, assert_same, make_graph
 
 
@@ -197,10 +198,6 @@ def test_the_same_bits_on_any_number_of_threads_and_over_files(
     assert_same(model, coarse_start)
     assert model.training_["coarse"] == coarse_start.training_["coarse"]
     assert list(tmp_path.iterdir()) == []
-
-
-class Killed(BaseException):
-    """Ends a training at once."""
 
 
 @pytest.mark.parametrize("damage", [None, "coarse0/clusters/of.npy"])

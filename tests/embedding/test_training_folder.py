@@ -17,6 +17,7 @@ from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.errors import ConfigError
 from tests.support.file_events import before_each
 from tests.support.full_disk import full_disk
+from tests.support.killed import Killed
 from tests.support.slow import slow
 from tests.support.small_training import DIVERGING, OPTIONS, assert_same, make_graph, star
 
@@ -29,10 +30,6 @@ def test_the_same_bits_as_in_memory_and_nothing_is_left(
     assert_same(model, in_memory)
     assert model.training_["resumed"] is False
     assert list(tmp_path.iterdir()) == []
-
-
-class Killed(BaseException):
-    """Ends a training at once."""
 
 
 def fit_and_die(graph, scratch, n_saves):

@@ -63,10 +63,6 @@ links = verb_command(
 )  # fmt: skip
 def duplicates(found: FoundDuplicates, options: dict[str, Any]) -> None:
     """Print the likeliest pairs, each with its reasons."""
-    _print(found)
-
-
-def _print(found: FoundDuplicates) -> None:
     pairs, kind = found.to_dict()["pairs"], found.names.link_type
     lines = [
         ("Compared", f"{plural(found.found.n_candidates, 'pair')}"),

@@ -695,8 +695,6 @@ def write_values(
     graph: Graph,
     rows: NDArray[np.int64],
     values: Mapping[str, Sequence[Any]],
-    *,
-    dry_run: bool = False,
     **options: Unpack[WriteOptions],
 ) -> RunRecord:
     """Write values to the nodes of some rows of `graph`, and publish them; other nodes lose theirs.
@@ -708,22 +706,19 @@ def write_values(
     values : mapping of str to sequence of M values
         A text, number, boolean or None for each of the rows, by those of the properties in `names` that are
         written.
-    dry_run, **options
+    **options
         As for `write_embedding`; `names` are those of a table of values.
 
     Returns
     -------
     RunRecord
-        The published run, or the plan of a dry run.
+        The published run.
 
     Raises
     ------
     WriteRefused
         If names are taken.
     """
-    run = Run(connection, graph, parts=(VALUES,), **options)
-    if dry_run:
-        return replace(run.plan(), nodes_written=len(rows))
-    with run:
+    with Run(connection, graph, parts=(VALUES,), **options) as run:
         run.send_values(rows, values)
         return run.publish()

@@ -76,6 +76,7 @@ mcpb: $(INSTALLED)
 
 results: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.results
+	$(BIN)/python -m tests.docs.reference
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,109 +1,86 @@
-"""All benchmarks, one after the other, into BENCHMARKS.md. The exit code is 1 if a bar is missed.
+"""All benchmarks, one after the other, into docs/benchmarks.jsonl. The exit code is 1 if a bar is missed.
 
 ::
 
     python -m tests.benchmarks [NAME ...]
 
-With names, only those are measured again and the other sections stay. Each runs in a process of its own, so
-that none works on the memory or the threads of another.
+With names, only those are measured again; the other records stay. Each runs in its own process, so no
+benchmark affects the memory or the threads of another. A record has the command, the date, the machine with
+its versions, and the output. If only an excerpt of the output was kept, the record has `excerpt`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
-import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 __all__ = ["main"]
 
-DOCUMENT = Path(__file__).parents[2] / "BENCHMARKS.md"
+RECORDS = Path(__file__).parents[2] / "docs" / "benchmarks.jsonl"
 
-BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
-    "throughput": (
-        "Training pairs per second, beside a Hogwild trainer",
-        (("--dim", "2"), ("--dim", "10"), ("--dim", "50")),
+BENCHMARKS: Mapping[str, tuple[str, ...]] = {
+    "shelf": (
+        "cora_ml citeseer ppi gds-cora stdlib --seeds 0 1 2 3 4 --methods 'link score' stack distance",
     ),
-    "threads": ("Threads alone, beside busy processes and under a quota", ((),)),
+    "throughput": ("--dim 2", "--dim 10", "--dim 50"),
+    "threads": ("",),
     "buckets": (
-        "Training by buckets: AUROC over the parts, and threads",
-        (
-            ("--graphs", "cora_ml", "citeseer", "ppi"),
-            ("--graphs", "100000", "--walks-per-node", "6"),
-            ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "6"),
-        ),
+        "--graphs cora_ml citeseer ppi",
+        "--graphs 100000 --walks-per-node 6",
+        "--threads 1 2 --graphs 100000 --walks-per-node 6",
     ),
-    "coarse": ("Quality over CPU seconds: starts from coarse graphs", ((),)),
-    "cluster": (
-        "Training on a Dask cluster of this machine",
-        (("--nodes", "1000000", "--walks-per-node", "2"), ("--nodes", "20000", "--kills", "10")),
-    ),
-    "batch_size": ("The size of a batch", ((),)),
-    "compiling": ("The first run on a machine compiles", ((),)),
-    "parity": ("AUROC and CPU seconds beside the Hogwild trainer", ((), ("--dim", "50"))),
-    "roofline": ("Where the trainer's time goes", (("--dim", "10"), ("--dim", "50"))),
-    "versus": ("CPU seconds to the AUROC of others", ((),)),
-    "zoo": ("Graphs of every shape: pairs per second, stages, estimates", ((),)),
-    "growth": ("Growth with the number of nodes, through a live Neo4j", ((),)),
-    "explore": ("What the page of 40,000 nodes costs", ((),)),
-    "corpus": ("The whole trip on the classes of Neo4j's own jars, beside its estimate", ((),)),
-    "repeat": ("The same bits for 1, 2 and 4 threads", ((),)),
-    "exclusion": ("A Bloom filter in place of the exact set of pairs", ((),)),
-    "teleports": ("Attribute steps from a table and by rejection", ((),)),
-    "relation_walks": (
-        "Walks that weigh directions and types",
-        (("--graphs", "films", "cora_ml", "citeseer"),),
-    ),
-    "precision": ("Single precision", ((),)),
-    "alpha": ("MRR of held-out links by alpha, and what the attributes choose", ((),)),
-    "shortlist": (
-        "Held-out links among the candidates, by each short list",
-        (("citeseer", "cora_ml", "stdlib"),),
-    ),
-    "score_models": ("What the link score could be instead, and each group of its features", ((),)),
-    "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),
-    "new_nodes": ("Links of new nodes, placed or trained with the others", ((),)),
-    "proportion": ("What 1 to 1,000 changed edges move", ((),)),
-    "chain": ("Fifty refreshes in a row, of three graphs", ((),)),
-    "gate": ("Equal versions that the quality gate rejects", ((),)),
-    "kills": (
-        "Whatever is killed during a refresh, readers see one whole version",
-        ((), ("--version", "2026")),
-    ),
-    "soak": ("200 refreshes by one worker", ((),)),
-    "reading": ("Reading from Neo4j", ((),)),
-    "writing": ("Writing to Neo4j", ((),)),
-    "statements": ("Statements of a refresh", (("--version", "2026"),)),
-    "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),
-    "retrieval": ("Retrievers of language models, beside the question that they ask", ((),)),
-    "questions": ("Questions in words: full text, vectors, and the space with them", ((),)),
-    "trip": ("The whole trip, beside gensim", ((),)),
-    "quality": ("AUROC on the three datasets", (("--live",),)),
-    "recommend": (
-        "Which movie a user rates next, which interface a class implements",
-        ((), ("--graph", "classes", "--seeds", "0", "--no-als")),
-    ),
-    "dirlink": (
-        "Directed links of Cora-ML and CiteSeer, and what each feature is good for",
-        ((), ("--protocol", "graph2gauss", "--splits", "3"), ("--splits", "3", "--ablation")),
-    ),
+    "coarse": ("wordnet debian classes",),
+    "cluster": ("--nodes 1000000 --walks-per-node 2", "--nodes 20000 --kills 10"),
+    "batch_size": ("",),
+    "compiling": ("",),
+    "parity": ("", "--dim 50"),
+    "roofline": ("--dim 10", "--dim 50"),
+    "versus": ("",),
+    "zoo": ("",),
+    "growth": ("",),
+    "explore": ("",),
+    "corpus": ("",),
+    "repeat": ("",),
+    "exclusion": ("",),
+    "teleports": ("",),
+    "relation_walks": ("--graphs films cora_ml citeseer",),
+    "precision": ("",),
+    "alpha": ("",),
+    "shortlist": ("citeseer cora_ml stdlib",),
+    "score_models": ("",),
+    "refresh": ("",),
+    "new_nodes": ("",),
+    "proportion": ("",),
+    "chain": ("",),
+    "gate": ("",),
+    "kills": ("", "--version 2026"),
+    "soak": ("",),
+    "reading": ("",),
+    "writing": ("",),
+    "statements": ("--version 2026",),
+    "neighbours": ("", "--version 2026"),
+    "retrieval": ("",),
+    "questions": ("",),
+    "trip": ("",),
+    "quality": ("--live",),
+    "recommend": ("", "--graph classes --seeds 0 --no-als"),
+    "dirlink": ("", "--protocol graph2gauss --splits 3", "--splits 3 --ablation"),
 }
-"""Module, title and the options of each of its runs."""
+"""Each module, and the options of each of its runs."""
 
-INTRODUCTION = """# Benchmarks
-
-Written by `make bench`; each section by the command above its output. Figures depend on the machine, ratios
-less so: both sides of a ratio ran in the same session.
-
-{machine}
-"""
+Record = dict[str, Any]
 
 
 def machine() -> str:
@@ -117,34 +94,39 @@ def machine() -> str:
     )
 
 
-def measure(name: str) -> tuple[str, bool]:
-    """Run a benchmark; return its section, and whether every bar was reached."""
-    title, runs = BENCHMARKS[name]
-    parts, reached = [f"## {title}"], True
-    for options in runs:
-        command = ["python", "-m", f"tests.benchmarks.{name}", *options]
-        print(f"\n== {' '.join(command)}", flush=True)
+def measure(name: str) -> Iterator[tuple[Record, bool]]:
+    """Run a benchmark; yield the record of each run, and whether it reached its bars."""
+    for options in BENCHMARKS[name]:
+        command = f"python -m tests.benchmarks.{name} {options}".rstrip()
+        print(f"\n== {command}", flush=True)
         lines = []
         with subprocess.Popen(
-            [sys.executable, *command[1:]], stdout=subprocess.PIPE, text=True, bufsize=1
+            [sys.executable, *shlex.split(command)[1:]], stdout=subprocess.PIPE, text=True, bufsize=1
         ) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 print(line, end="", flush=True)
                 lines.append(line.rstrip())
-        reached &= process.returncode == 0
-        parts.append("\n".join(["```", f"$ {' '.join(command)}", *lines, "```"]))
-    return "\n\n".join(parts) + "\n", reached
+        today = datetime.now(UTC).date().isoformat()
+        record = {"command": command, "date": today, "machine": machine(), "output": lines}
+        yield record, process.returncode == 0
 
 
-def sections(text: str) -> dict[str, str]:
-    """Return the sections of a document by title."""
-    found = re.split(r"(?m)^(?=## )", text)[1:]
-    return {section.split("\n", 1)[0].removeprefix("## "): section.rstrip() + "\n" for section in found}
+def read_records(path: Path = RECORDS) -> list[Record]:
+    """Return all records, in the order of the file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def replace_records(name: str, measured: Sequence[Record], path: Path = RECORDS) -> None:
+    """Write the records of one benchmark in place of those that it has."""
+    module = f"tests.benchmarks.{name}"
+    others = [record for record in read_records(path) if record["command"].split()[2] != module]
+    lines = [f"{json.dumps(record, ensure_ascii=False)}\n" for record in (*others, *measured)]
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run all, or those named; say at the end which missed a bar."""
+    """Run all benchmarks, or those named; list the ones that missed a bar last."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
         description=__doc__,
@@ -154,15 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = parser.parse_args(arguments).names or list(BENCHMARKS)
     if unknown := set(names) - set(BENCHMARKS):
         parser.error(f"no benchmark of that name: {', '.join(sorted(unknown))}")
-    known = sections(DOCUMENT.read_text(encoding="utf-8")) if DOCUMENT.exists() else {}
     missed = []
     for name in names:
-        section, reached = measure(name)
-        known[BENCHMARKS[name][0]] = section
-        if not reached:
+        runs = list(measure(name))
+        replace_records(name, [record for record, _ in runs])
+        if not all(reached for _, reached in runs):
             missed.append(name)
-        ordered = [known[title] for title, _ in BENCHMARKS.values() if title in known]
-        DOCUMENT.write_text("\n".join([INTRODUCTION.format(machine=machine()), *ordered]), encoding="utf-8")
     print(f"\nmissed or failed: {', '.join(missed)}" if missed else "\nall bars are reached")
     return int(bool(missed))
 

@@ -1,4 +1,4 @@
-"""RESULTS.md: what is planned, and what the document says of figures."""
+"""The results: what is planned, and what the tables say of figures."""
 
 import json
 
@@ -10,10 +10,10 @@ from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from tests.benchmarks import dirlink
-from tests.benchmarks.results import __main__ as results
-from tests.benchmarks.results import document
+from tests.benchmarks.results import tables as results
 from tests.benchmarks.results.jobs import BASELINES, NO_FEATURES, Job, run_job
 from tests.benchmarks.results.plan import SEEDS, all_jobs, seeds_of
+from tests.benchmarks.results.store import read_store
 from tests.benchmarks.results.variants import VARIANTS, in_place
 from tests.support import naive
 from tests.support.datasets import DATASETS
@@ -22,7 +22,7 @@ from tests.support.datasets import DATASETS
 def test_every_job_is_planned_once_and_every_cell_of_the_paper_has_all_seeds():
     keys = [job.key for job in all_jobs()]
     assert len(keys) == len(set(keys))
-    for dimension, task in document.PAPER:
+    for dimension, task in results.PAPER:
         for dataset in DATASETS:
             for alpha in (0.0, 0.2):
                 for seed in SEEDS:
@@ -34,7 +34,7 @@ def made(figures):
     """Tables of one figure of Cora_ML by seed, with the default parameters at alpha 0."""
     jobs = [Job.of("links", "cora_ml", seed, n_components=10, alpha=0.0) for seed in SEEDS]
     measured = zip(jobs, figures, strict=False)
-    return document.Tables({job.key: {"auroc": value} for job, value in measured}), jobs
+    return results.Tables({job.key: {"auroc": value} for job, value in measured}), jobs
 
 
 def test_a_cell_says_what_it_is_short_of():
@@ -64,12 +64,9 @@ def figures_of(job):
     }
 
 
-def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{document.BEGIN}\nold\n{document.END}\nafter\n")
-    document.write_document({job.key: figures_of(job) for job in all_jobs()}, 7, tmp_path)
-    text = (tmp_path / "RESULTS.md").read_text()
-    assert " jobs measured, 7 of them before the last change of the code's figures." in text
+def test_there_is_every_table_and_a_digest():
+    tables = results.Tables({job.key: figures_of(job) for job in all_jobs()})
+    text = results.all_tables(tables)
     measured, seconds = text.split("## Seconds")
     assert "| - |" not in measured, "nothing is missing"
     assert "| classes: HEAT | 1.0 | - | 1.0 |" in seconds, "Citeseer's nodes are not classified"
@@ -81,27 +78,36 @@ def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path):
     assert next(line for line in lines if line.startswith("| PPI | HEAT |")).count("0.500 / 0.400 ✗") == 5
     assert next(line for line in lines if line.startswith(f"| PPI | {NO_FEATURES} |")).count("✗") == 0
     assert any(line.startswith("| default, from the attributes | 0.9000 ± 0.0000 |") for line in lines)
-    digest = readme.read_text()
-    assert digest.startswith(f"before\n{document.BEGIN}\n| ")
-    assert digest.endswith(f"{document.END}\nafter\n")
-    assert "old" not in digest
-    assert "0.9500 ± 0.0000" in digest
+    assert "| Cora_ML | 0.9000 ± 0.0000 | 0.9500 ± 0.0000 | 0.968 |" in results.digest(tables)
 
 
-def test_figures_of_an_earlier_code_stay_until_they_are_measured_again(tmp_path):
+@pytest.mark.parametrize(("auroc", "reached"), [(1.0, 48), (0.95, 20), (0.5, 0)])
+def test_the_cells_of_the_paper_that_are_reached_are_counted(auroc, reached):
+    planned = {job.key: {"auroc": auroc} for job in all_jobs()}
+    links = results.paper_links(results.Tables(planned))
+    assert f"\n{reached} of the paper's 48 cells are reached" in links
+    assert links.count("✗") == sum(
+        auroc < figure - 0.0005
+        for (_, task), figures in results.PAPER.items()
+        if task == "links"
+        for _, _, figure in figures
+    )
+    assert "\n0 of the paper's 48 cells" in results.paper_links(results.Tables({}))
+
+
+def test_the_last_figures_of_a_job_count(tmp_path):
     jobs = [["links", "ppi", seed, {}] for seed in (0, 1)]
     lines = [("old", jobs[0], 0.1), ("old", jobs[1], 0.2), ("new", jobs[0], 0.3)]
     path = tmp_path / "results.jsonl"
-    assert results.read_store("new", path) == ({}, set())
+    assert read_store(path) == {}
     path.write_text(
         "".join(
             f"{json.dumps({'code': code, 'job': job, 'figures': {'auroc': figure}})}\n"
             for code, job, figure in lines
         )
     )
-    known, earlier = results.read_store("new", path)
-    assert known == {json.dumps(jobs[0]): {"auroc": 0.3}, json.dumps(jobs[1]): {"auroc": 0.2}}
-    assert earlier == {json.dumps(jobs[1])}
+    keys = [json.dumps(job) for job in jobs]
+    assert read_store(path) == {keys[0]: ("new", {"auroc": 0.3}), keys[1]: ("old", {"auroc": 0.2})}
 
 
 def test_gensim_is_run_with_the_seeds_that_there_is_time_for():

@@ -1,4 +1,4 @@
-"""What pages of the reference have from the code: ``python -m tests.docs.reference`` writes it into them."""
+"""What pages take from the code and from docs/results.jsonl: ``python -m tests.docs.reference`` writes it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from heat_neo4j.cli.group import INTERRUPTED
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import LibraryQuery, list_queries
 from heat_neo4j.database.runs import RunRecord
+from tests.benchmarks.results.tables import digest, paper_links, stored_tables
 from tests.support.documents import ROOT
 
 _OPENING, _CLOSING = "([{", ")]}"
@@ -133,6 +134,9 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "names": ("docs/data-model.md", names),
     "runs": ("docs/data-model.md", run_properties),
     "attributes": ("docs/how-to/projection.md", attributes),
+    "results": ("README.md", lambda: digest(stored_tables())),
+    "others": ("docs/figures.md", lambda: digest(stored_tables())),
+    "paper": ("docs/figures.md", lambda: paper_links(stored_tables())),
 }
 """What is written, by its name: into which page, and by what."""
 

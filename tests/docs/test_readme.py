@@ -3,7 +3,6 @@
 import re
 
 from heat_neo4j.local_server.releases import RELEASES
-from tests.benchmarks.results.document import BEGIN, END
 from tests.docs.pages import PAGES
 from tests.support.documents import ROOT, all_blocks, blocks, section
 
@@ -35,11 +34,6 @@ def test_the_readme_leads_to_the_list_of_all_pages_and_to_the_first_of_them():
         "how-to/python",
         "how-to/deploy",
     }
-
-
-def test_there_is_one_place_for_the_digest_of_results():
-    assert README.count(BEGIN) == README.count(END) == 1
-    assert BEGIN in section(README, "Is it any good?").partition(END)[0]
 
 
 def test_the_releases_and_versions_are_those_that_are_tested():

@@ -16,8 +16,8 @@ LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in REL
 
 ENTRY_POINT = "[console_scripts]\nheat = heat_neo4j.cli:main\nheat-neo4j = heat_neo4j.cli:main"
 TOP = (
-    "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "RESULTS.md", "Makefile",
-    "pyproject.toml", "SECURITY.md", "CITATION.cff", ".pre-commit-config.yaml", "server.json",
+    "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml", "SECURITY.md",
+    "CITATION.cff", ".pre-commit-config.yaml", "server.json",
 )  # fmt: skip
 
 TOY = """

@@ -1,1 +1,1 @@
-"""The tables of RESULTS.md: measured job by job, kept in a file, and written as one document."""
+"""Figures measured job by job, kept in docs/results.jsonl, and their tables."""

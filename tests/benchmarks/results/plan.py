@@ -1,4 +1,4 @@
-"""Which jobs RESULTS.md is made of, the ones it cannot do without first."""
+"""The jobs of `make results`, the most important first."""
 
 from __future__ import annotations
 

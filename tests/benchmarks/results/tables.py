@@ -1,13 +1,9 @@
-"""RESULTS.md, and the digest of it in README.md, from the figures of the jobs."""
+"""Tables of the figures of the jobs: those of README.md and docs/figures.md, and all for the terminal."""
 
 from __future__ import annotations
 
 import json
-import os
-import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +11,22 @@ import numpy as np
 from tests.benchmarks import dirlink
 from tests.benchmarks.results.graphs import GRAPHS
 from tests.benchmarks.results.jobs import BASELINES, LABEL_SHARES, Job
-from tests.benchmarks.results.plan import ABLATION, ALPHAS, CLASSIFIERS, DIRECTED, SEEDS, TIMES, seeds_of
+from tests.benchmarks.results.plan import (
+    ABLATION,
+    ALPHAS,
+    CLASSIFIERS,
+    DIRECTED,
+    SEEDS,
+    TIMES,
+    all_jobs,
+    seeds_of,
+)
+from tests.benchmarks.results.store import Figures, read_store
 from tests.benchmarks.results.variants import VARIANTS
 from tests.support.datasets import DATASETS
 
-__all__ = ["write_document"]
+__all__ = ["all_tables", "digest", "paper_links", "stored_tables"]
 
-ROOT = Path(__file__).resolve().parents[3]
 TITLES = {"cora_ml": "Cora_ML", "citeseer": "Citeseer", "ppi": "PPI"}
 PAPER = {  # dimension, task: for each graph Nickel & Kiela, HEAT alpha 0, HEAT alpha .2 (mean of 30 seeds)
     (5, "reconstruction"): ((0.993, 0.995, 0.992), (0.999, 0.999, 0.998), (0.937, 0.931, 0.922)),
@@ -36,7 +41,6 @@ PAPER = {  # dimension, task: for each graph Nickel & Kiela, HEAT alpha 0, HEAT 
 BARS = {"distance.auroc": (0.985, 0.988, 0.929), "combined.auroc": (0.988, 0.990, 0.943)}
 RIVAL_FEATURES = ("SVD of the attributes", "Nickel & Kiela (gensim)")
 CHOICE_TOLERANCE = 0.003  # below the best alpha of the grid
-BEGIN, END = "<!-- results: written by `make results` -->", "<!-- end of results -->"
 
 TRIED = (
     "Some changes were tried inside the trainer and taken out again, so no command repeats them. None was"
@@ -46,18 +50,15 @@ TRIED = (
     "only) or grows with it (worse on Citeseer and PPI)."
 )
 
-Figures = Mapping[str, Mapping[str, Any]]
-Lookup = Callable[[Job], Mapping[str, Any] | None]
-
 
 class Tables:
     """The tables, from whatever has been measured."""
 
     def __init__(self, figures: Figures) -> None:
-        self._figures = figures
+        self.figures = figures
 
     def _figure(self, job: Job, name: str) -> Any:
-        found: Any = self._figures.get(job.key, {})
+        found: Any = self.figures.get(job.key, {})
         for part in name.split("."):
             found = found.get(part, {})
         return None if found == {} else found
@@ -84,25 +85,20 @@ class Tables:
         return text if len(values) == len(jobs) else f"{text} ({len(values)} of {len(jobs)} seeds)"
 
 
-def write_document(figures: Figures, n_earlier: int = 0, root: Path = ROOT) -> None:
-    """Write RESULTS.md, and the digest into README.md if that has a place for it.
+def stored_tables() -> Tables:
+    """Return the tables of the planned jobs that the store has."""
+    stored = read_store()
+    return Tables({job.key: stored[job.key][1] for job in all_jobs() if job.key in stored})
 
-    `n_earlier` of the figures are those of an earlier code.
-    """
-    tables = Tables(figures)
+
+def all_tables(tables: Tables) -> str:
+    """Return every table, as Markdown."""
     sections = (
-        _head(figures, n_earlier), _paper(tables), _past(tables), _rankings(tables), _others(tables),
-        _directed(tables), _baselines(tables), _classes(tables), _alphas(tables), _ablation(tables),
-        _variants(tables), _seconds(figures),
+        _head(tables), _paper(tables), _past(tables), _rankings(tables), _others(tables), _directed(tables),
+        _baselines(tables), _classes(tables), _alphas(tables), _ablation(tables), _variants(tables),
+        _seconds(tables),
     )  # fmt: skip
-    lines = [line for section in sections for line in (*section, "")]
-    (root / "RESULTS.md").write_text("\n".join(lines).rstrip() + "\n")
-    readme = root / "README.md"
-    text = readme.read_text()
-    if BEGIN in text:
-        before, rest = text.split(BEGIN, 1)
-        after = rest.split(END, 1)[1]
-        readme.write_text(f"{before}{BEGIN}\n" + "\n".join(_digest(tables)) + f"\n{END}{after}")
+    return "\n".join(line for section in sections for line in (*section, ""))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -115,22 +111,15 @@ def _by_seed(kind: str, dataset: str, **settings: Any) -> list[Job]:
     return [Job.of(kind, dataset, seed, **settings) for seed in SEEDS]
 
 
-def _head(figures: Figures, n_earlier: int) -> Iterator[str]:
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scipy", "scikit-learn"))
+def _head(tables: Tables) -> Iterator[str]:
     yield "# Results"
     yield ""
     yield (
-        "Written by `make results`; not by hand. Figures are means of seeds 0-4 (± standard deviation); a "
+        f"{len(tables.figures)} jobs. Figures are means of seeds 0-4 (± standard deviation); a "
         "seed decides the split as well as the training. Link prediction: 15 % of the edges are held out "
         "such that every node keeps one, undirected, against as many pairs that are no edges. "
         "Reconstruction: all edges against all other pairs. AUROC, unless another figure is "
         "named. ✗: short of its bar."
-    )
-    yield ""
-    yield (
-        f"heat_neo4j {version('heat-neo4j')}, Python {platform.python_version()}, {libraries}; "
-        f"{os.cpu_count()} cores ({platform.machine()}), one thread a job. {len(figures)} jobs measured"
-        + (f", {n_earlier:,} of them before the last change of the code's figures." if n_earlier else ".")
     )
 
 
@@ -143,16 +132,21 @@ def _paper(tables: Tables) -> Iterator[str]:
         "The paper's split keeps the reverse of held-out edges in training; ours does not."
     )
     yield ""
+    header = [f"{TITLES[name]}, alpha {alpha}" for name in DATASETS for alpha in ("0", ".2")]
+    yield from _table(["dim", "task", *header], _paper_rows(tables))
+
+
+def _paper_rows(tables: Tables) -> list[list[str]]:
+    """Return a row for each dimension and task: for each graph, the paper's figure and ours by alpha."""
     rows = []
     for (dimension, task), papers in PAPER.items():
-        row = [str(dimension), {"links": "links", "reconstruction": "reconstruction"}[task]]
+        row = [str(dimension), task]
         for dataset, paper in zip(DATASETS, papers, strict=True):
             for alpha, theirs in ((0.0, paper[1]), (0.2, paper[2])):
                 jobs = _by_seed(task, dataset, n_components=dimension, alpha=alpha)
                 row.append(f"{theirs:.3f} → {tables.cell('auroc', jobs, bar=theirs - 0.0005)}")
         rows.append(row)
-    header = [f"{TITLES[name]}, alpha {alpha}" for name in DATASETS for alpha in ("0", ".2")]
-    yield from _table(["dim", "task", *header], rows)
+    return rows
 
 
 def _past(tables: Tables) -> Iterator[str]:
@@ -242,7 +236,7 @@ def _directed(tables: Tables) -> Iterator[str]:
         "DirLinkBench's first five splits, dimension 10, default parameters, the score by pattern: with all "
         "its features, and without each group of them (tests/benchmarks/dirlink.py). Hits@k: share of test "
         "edges above the k-th best other pair. Direction: share of one-way test edges whose likelier way is "
-        "theirs. BENCHMARKS.md has other models in the score's place (`tests.benchmarks.score_models`)."
+        "theirs. `tests.benchmarks.score_models` measures other models in the score's place."
     )
     yield ""
     header = [f"{TITLES[dataset]}, {figure}" for dataset in DIRECTED for figure in dirlink.FIGURES]
@@ -363,7 +357,7 @@ def _differences(tables: Tables, changes: Mapping[str, Mapping[str, Any]]) -> It
     yield from _table(["", *TITLES.values()], rows)
 
 
-def _seconds(figures: Figures) -> Iterator[str]:
+def _seconds(tables: Tables) -> Iterator[str]:
     yield "## Seconds"
     yield ""
     yield (
@@ -372,8 +366,8 @@ def _seconds(figures: Figures) -> Iterator[str]:
     )
     yield ""
     kinds: dict[tuple[str, str], list[float]] = {}
-    for key, found in figures.items():
-        kind, dataset, _, settings = _parsed(key)
+    for key, found in tables.figures.items():
+        kind, dataset, _, settings = json.loads(key)
         name = f"{kind}: {settings['method']}" if "method" in settings else kind
         if "n_components" in settings:
             name += f", dimension {settings['n_components']}"
@@ -386,12 +380,8 @@ def _seconds(figures: Figures) -> Iterator[str]:
     yield from _table(["job", *TITLES.values()], rows)
 
 
-def _parsed(key: str) -> Any:
-    return json.loads(key)
-
-
-def _digest(tables: Tables) -> Iterator[str]:
-    """Yield what the README shows."""
+def digest(tables: Tables) -> str:
+    """Return the table of the README: AUROC beside other methods."""
     rows = []
     for place, dataset in enumerate(DATASETS):
         paper = PAPER[10, "links"][place][2]
@@ -409,7 +399,17 @@ def _digest(tables: Tables) -> Iterator[str]:
                 tables.cell("auroc", _by_seed("baseline", dataset, method="Adamic-Adar")),
             ]
         )
-    yield from _table(
-        ["", "distance", "link score", "HEAT in the paper",
-         "Nickel & Kiela (gensim)", "Adamic-Adar"], rows,
-    )  # fmt: skip
+    header = ["", "distance", "link score", "HEAT in the paper", "Nickel & Kiela (gensim)", "Adamic-Adar"]
+    return "\n".join(_table(header, rows)) + "\n"
+
+
+def paper_links(tables: Tables) -> str:
+    """Return the paper's table for links at alpha .2, and how many of all its cells are reached."""
+    rows = _paper_rows(tables)
+    cells = [cell for row in rows for cell in row[2:]]
+    reached = sum("✗" not in cell and not cell.endswith("-") for cell in cells)
+    links = [[row[0], *row[3::2]] for row in rows if row[1] == "links"]
+    count = (
+        f"{reached} of the paper's {len(cells)} cells are reached (links and reconstruction, alpha 0 and .2)."
+    )
+    return "\n".join((*_table(["dimensions", *TITLES.values()], links), "", count)) + "\n"

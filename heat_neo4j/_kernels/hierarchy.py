@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import advance, draw_slot, first_above, stream, unit
-from heat_neo4j._kernels.training import move_nodes, pull_segment
+from heat_neo4j._kernels.training import move_share, pull_segment
 from heat_neo4j._kernels.vectors import dot_rows
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
@@ -222,9 +222,9 @@ def _draw(
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def train_closure(
-    points: Any, time: int, nodes: Any, lengths: Any, closure: Any, w: Any, positions: int, first_batch: int,
-    batch_stamp: int, rates: Any, n_negatives: int, n_children: int, n_proposals: int, sigma: float, key: Any,
-    shared: Any, thread: int, n_threads: int,
+    points: Any, time: int, indices: Any, nodes: Any, lengths: Any, w: Any, positions: int, first_batch: int,
+    batch_stamp: int, rates: Any, sigma: float, key: Any, closure: Any, n_negatives: int, n_children: int,
+    n_proposals: int, shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Train some batches of one block of walks, whose first nodes are the sources. Run by a team.
 
@@ -233,20 +233,20 @@ def train_closure(
     """
     per_batch = w.sources.shape[0]
     scale = 0.5 / (sigma * sigma)
-    owners = w.owners
-    n_segments = -(-nodes.shape[0] // positions)
+    n_walks = indices.shape[0]
+    n_segments = -(-n_walks // positions)
     phase = next_phase(shared, -1)
     while 0 <= phase < 2 * rates.shape[0]:
         b = phase >> 1
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
-        done = 0
         if phase & 1 == 0:
+            done = 0
             g = next_piece(shared, phase, segments, thread, n_threads)
             while g >= 0:
                 begin = (offset + g) * positions
                 w.slots[g] = _draw(
-                    points, time, nodes, lengths, begin, min(begin + positions, nodes.shape[0]), closure,
+                    points, time, nodes, lengths, begin, min(begin + positions, n_walks), closure,
                     n_negatives, n_children, n_proposals, key, w.sources[g], w.contexts[g], w.ends[g],
                     w.candidates[g], w.tallies[g],
                 )  # fmt: skip
@@ -256,10 +256,5 @@ def train_closure(
             finish_pieces(shared, done, segments)
         else:
             rate = rates[b] / (sigma * sigma)
-            owner = next_piece(shared, phase, owners, thread, n_threads)
-            while owner >= 0:
-                move_nodes(points, time, w, owner, segments, batch_stamp + b, rate, thread)
-                done += 1
-                owner = next_piece(shared, phase, owners, thread, n_threads)
-            finish_pieces(shared, done, owners)
+            move_share(points, time, w, shared, phase, segments, batch_stamp + b, rate, thread, n_threads)
         phase = next_phase(shared, phase)

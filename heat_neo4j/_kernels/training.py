@@ -404,11 +404,26 @@ def move_nodes(
     w.n_damped[thread] += _move(points, time, touched, count, tangents, stiffness, w.factors[thread], rate)
 
 
+@njit(cache=True, error_model="numpy")
+def move_share(
+    points: Any, time: int, w: Any, shared: Any, phase: int, segments: int, batch: int, rate: float,
+    thread: int, n_threads: int,
+) -> None:  # fmt: skip
+    """Move the nodes of the owners that this thread of the team gets."""
+    done = 0
+    owner = next_piece(shared, phase, w.owners, thread, n_threads)
+    while owner >= 0:
+        move_nodes(points, time, w, owner, segments, batch, rate, thread)
+        done += 1
+        owner = next_piece(shared, phase, w.owners, thread, n_threads)
+    finish_pieces(shared, done, w.owners)
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def train_batches(
-    points: Any, time: int, indices: Any, nodes: Any, lengths: Any, negatives: Any, w: Any,
-    positions: int, segments_per_walk: int, first_batch: int, batch_stamp: int, rates: Any, window: int,
-    n_negatives: int, sigma: float, key: Any, shared: Any, thread: int, n_threads: int,
+    points: Any, time: int, indices: Any, nodes: Any, lengths: Any, w: Any, positions: int, first_batch: int,
+    batch_stamp: int, rates: Any, sigma: float, key: Any, negatives: Any, segments_per_walk: int, window: int,
+    n_negatives: int, shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Train some batches of one block of walks. Run by a team.
 
@@ -422,14 +437,13 @@ def train_batches(
     n_walks = indices.shape[0]
     n_segments = n_walks * segments_per_walk
     scale = 0.5 / (sigma * sigma)
-    owners = w.owners
     phase = next_phase(shared, -1)
     while 0 <= phase < 2 * rates.shape[0]:
         b = phase >> 1
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
-        done = 0
         if phase & 1 == 0:
+            done = 0
             g = next_piece(shared, phase, segments, thread, n_threads)
             while g >= 0:
                 walk = (offset + g) % n_walks
@@ -447,10 +461,5 @@ def train_batches(
             finish_pieces(shared, done, segments)
         else:
             rate = rates[b] / (sigma * sigma)
-            owner = next_piece(shared, phase, owners, thread, n_threads)
-            while owner >= 0:
-                move_nodes(points, time, w, owner, segments, batch_stamp + b, rate, thread)
-                done += 1
-                owner = next_piece(shared, phase, owners, thread, n_threads)
-            finish_pieces(shared, done, owners)
+            move_share(points, time, w, shared, phase, segments, batch_stamp + b, rate, thread, n_threads)
         phase = next_phase(shared, phase)

@@ -1,7 +1,7 @@
 """Mini-batch training: the pairs of many walk segments share one gradient step at frozen coordinates."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,18 @@ def from_a_line(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]
     return buffer[first : first + size].view(dtype).reshape(shape)
 
 
+class Rounds(NamedTuple):
+    """The walks of each round of training, and the kernel that draws pairs from them."""
+
+    kernel: Callable[..., None]
+    arguments: tuple[Any, ...]  # of the kernel, after those that all kernels take
+    n_rounds: int
+    n_walks: int  # in each round
+    segments_of: Callable[[int], int]  # number of segments in a block of so many walks
+    order: Callable[[int], NDArray[np.int64]]  # the walks of a round
+    epoch: Callable[[int], int]  # the rounds of an epoch draw the same negatives
+
+
 def train_by_batches(
     start: NDArray[np.float64],
     walks: Walks,
@@ -132,31 +144,66 @@ def train_by_batches(
 ) -> Trained | None:
     """Train as `train` does; return None once a point's time coordinate exceeds `latest`."""
     n_nodes, columns = start.shape
+    per_node = schedule.walks_per_node
+    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
+    per_walk = -(-walks.length // w.pulls.shape[1]) if only is None else 1
+    moving: slice | NDArray[np.int64] = slice(None) if only is None else only
+
+    def order(round_: int) -> NDArray[np.int64]:
+        if only is not None:
+            return keys.order.permutation(walks_from(only, per_node, n_nodes))
+        return np.asarray(round_ % per_node * n_nodes + keys.order.permutation(n_nodes))
+
+    rounds = Rounds(
+        train_batches,
+        (negatives, per_walk, schedule.window_size, schedule.n_negatives),
+        n_rounds=schedule.n_walks if only is None else schedule.n_epochs,
+        n_walks=n_nodes if only is None else len(only) * per_node,
+        segments_of=lambda n_walks: n_walks * per_walk,
+        order=order,
+        epoch=lambda round_: round_ // per_node if only is None else round_,
+    )
+    return train_rounds(
+        start, walks, rounds, w, schedule, keys, mean=LateMean(), moving=moving, team=team,
+        time_limit=time_limit, latest=latest, on_batch=on_batch,
+    )  # fmt: skip
+
+
+def train_rounds(
+    start: NDArray[np.float64],
+    walks: Walks,
+    rounds: Rounds,
+    w: Workspace,
+    schedule: Schedule,
+    keys: Keys,
+    *,
+    mean: LateMean | None = None,
+    moving: slice | NDArray[np.int64] = slice(None),
+    team: WorkerThreads,
+    time_limit: float | None,
+    latest: float,
+    on_batch: Callable[[int, int], None],
+) -> Trained | None:
+    """Train all rounds; return None once a time coordinate of the points `moving` exceeds `latest`.
+
+    The result is `mean` of these points, or their last positions.
+    """
+    n_nodes, columns = start.shape
     points = from_a_line((n_nodes, padded_width(columns)), np.float64)
     points[:, :columns] = start
-    moving: slice | NDArray[np.int64] = slice(None) if only is None else only
-    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
     best = team.best_count()
     segments, positions, _ = w.pulls.shape
-    per_walk = -(-walks.length // positions) if only is None else 1
-    rounds_of_epoch = schedule.walks_per_node if only is None else 1
-    size = n_nodes if only is None else len(only) * schedule.walks_per_node
+    size = rounds.n_walks
     blocks = [slice(at, min(at + WALKS_PER_BLOCK, size)) for at in range(0, size, WALKS_PER_BLOCK)]
-    batches = [-(-(block.stop - block.start) * per_walk // segments) for block in blocks]
+    batches = [-(-rounds.segments_of(block.stop - block.start) // segments) for block in blocks]
     per_call = max(min(_BATCHES_PER_CALL, _POSITIONS_PER_CALL // (segments * positions)), 1)
-    rounds = schedule.n_epochs * rounds_of_epoch
-    pace = Pace(rounds * sum(batches), time_limit)
+    pace = Pace(rounds.n_rounds * sum(batches), time_limit)
     losses = list[float]()
     tallies: list[NDArray[np.int64]] = []  # pairs of each round, and pairs skipped
-    mean = LateMean()
-    for round_ in range(rounds):
+    for round_ in range(rounds.n_rounds):
         if pace.over:
             break
-        epoch, repetition = divmod(round_, rounds_of_epoch)
-        if only is None:
-            indices = repetition * n_nodes + keys.order.permutation(n_nodes)
-        else:
-            indices = keys.order.permutation(walks_from(only, schedule.walks_per_node, n_nodes))
+        indices, epoch = rounds.order(round_), rounds.epoch(round_)
         key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
         w.losses[:] = 0.0
         w.tallies[:] = 0
@@ -169,37 +216,31 @@ def train_by_batches(
                 rates = schedule.learning_rate * (1.0 - pace.progress(count))
                 for begin, end, threads in best.parts(count):
                     team.run(
-                        train_batches, points, columns - 1, indices[block], nodes, lengths, negatives,
-                        w if threads > 1 else w._replace(owners=1), positions, per_walk, first + begin,
-                        pace.done + begin + 1, rates[begin:end], schedule.window_size,
-                        schedule.n_negatives, schedule.sigma, key, count=threads,
+                        rounds.kernel, points, columns - 1, indices[block], nodes, lengths,
+                        w if threads > 1 else w._replace(owners=1), positions, first + begin,
+                        pace.done + begin + 1, rates[begin:end], schedule.sigma, key, *rounds.arguments,
+                        count=threads,
                     )  # fmt: skip
                 pace.advance(count)
                 if not points[moving, columns - 1].max() <= latest:  # also true for NaN
                     return None
-                mean.look(points[moving, :columns], pace.share)
+                if mean is not None:
+                    mean.look(points[moving, :columns], pace.share)
                 on_batch(pace.done, pace.total)
                 if pace.over:
                     break
         tallies.append(w.tallies.sum(axis=0))
         losses.append(w.losses.sum() / max(tallies[-1][0], 1))
     if pace.done < pace.total:
-        mean.look(points[moving, :columns], 1.0)
         on_batch(pace.total, pace.total)  # complete the progress bar
+    if mean is not None:
+        mean.look(points[moving, :columns], 1.0)
+        points[moving, :columns] = mean.points
     return Trained(
-        points=mean.points if only is None else _with_means(points[:, :columns], only, mean.points),
+        points=points[:, :columns].copy(),
         losses=np.array(losses),
         n_pairs=sum(int(pairs) for pairs, _ in tallies),
         n_skipped=sum(int(skipped) for _, skipped in tallies),
         n_damped=int(w.n_damped.sum()),
         share=pace.done / pace.total,
     )
-
-
-def _with_means(
-    points: NDArray[np.float64], only: NDArray[np.int64], means: NDArray[np.float64]
-) -> NDArray[Any]:
-    """Return the points with the rows `only` replaced by `means`."""
-    trained = points.copy()
-    trained[only] = means
-    return trained

@@ -7,8 +7,9 @@ transitive, as in a tree's closure. Networks of dependencies, citations or frien
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from heat_neo4j._utils.display import display_text, plural
-from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.graph import Graph
 
 Rows = NDArray[np.int64]
 End = Literal["source", "target"]
@@ -33,7 +34,7 @@ _MOST_LEVELS = 100  # levels counted
 _LONGEST = 60  # characters of a type that are shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HierarchyEvidence:
     """How hierarchical a relationship type is, with the evidence.
 
@@ -49,14 +50,12 @@ class HierarchyEvidence:
         Number of nodes at the specific and at the general end; a node can be at both.
     n_with_one : int
         Special nodes with exactly one direct general node.
-    n_cyclic : int
-        Relationships on a directed cycle.
     deep : float in [0, 1]
         Share of relationships whose general end has a general node itself; 0 in a bipartite type.
     transitive : float in [0, 1]
         Share of two-step paths that a relationship shortens, in a sample of 5,000; 0 if there are none.
-    levels : int
-        Nodes on the longest path, 100 at most; a cycle counts as one node. 2 in a bipartite type.
+    up : csr_array of shape (N, N)
+        Entries (specific node, general node).
     """
 
     type: str
@@ -65,20 +64,43 @@ class HierarchyEvidence:
     n_specific: int
     n_general: int
     n_with_one: int
-    n_cyclic: int
     deep: float
     transitive: float
-    levels: int
+    up: sparse.csr_array
+
+    @cached_property
+    def component(self) -> NDArray[np.int32]:
+        """Number of the cycle, or of connected cycles, that each node is in, shape (N,)."""
+        return np.asarray(connected_components(self.up, connection="strong")[1])
+
+    @cached_property
+    def between(self) -> Rows:
+        """Pairs of components that relationships lead between, shape (m, 2)."""
+        ends = self.up.tocoo()
+        pairs = np.column_stack((self.component[ends.row], self.component[ends.col])).astype(np.int64)
+        return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]])
+
+    @property
+    def n_cyclic(self) -> int:
+        """Number of relationships on a directed cycle."""
+        return self.n_relationships - len(self.between)
+
+    @cached_property
+    def levels(self) -> int:
+        """Number of nodes on the longest path, 100 at most; a cycle counts as one node. 2 if bipartite."""
+        return _levels(np.unique(self.between, axis=0), int(self.component.max()) + 1)
 
     @property
     def is_clear(self) -> bool:
         """Whether the evidence suffices to call the type a hierarchy."""
-        acyclic = self.n_cyclic <= _CYCLIC * self.n_relationships
-        return _branches(self) and acyclic and self.levels >= _LEVELS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the evidence as JSON data."""
-        return asdict(self)
+        return (
+            self.n_relationships >= _FEWEST
+            and self.n_specific >= _BRANCHING * self.n_general
+            and self.deep >= _DEEP
+            and (self.n_with_one >= _ONE * self.n_specific or self.transitive >= _TRANSITIVE)
+            and self.n_cyclic <= _CYCLIC * self.n_relationships
+            and self.levels >= _LEVELS
+        )
 
     def __str__(self) -> str:
         """Return the type and the evidence, such as ``PART_OF, target is more general: ...``."""
@@ -98,18 +120,6 @@ class HierarchyEvidence:
         more = " or more" if self.levels == _MOST_LEVELS else ""
         levels = f"{self.levels}{more} levels"
         return f"{self.general_end} is more general: {order}, {cycles}, {levels}"
-
-
-class _Counts(NamedTuple):
-    """What is counted quickly; the names are those of `HierarchyEvidence`."""
-
-    general_end: End
-    n_relationships: int
-    n_specific: int
-    n_general: int
-    n_with_one: int
-    deep: float
-    transitive: float
 
 
 def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
@@ -146,13 +156,8 @@ def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
     """
     if graph.relationships is None:
         return ()
-    found = []
-    for name in graph.relationships.types:
-        counts = _count(graph.relationships, name, graph.n_nodes)
-        if _branches(counts):  # the rest takes longer
-            hierarchy = _with_levels(graph.relationships, name, graph.n_nodes, counts)
-            if hierarchy.is_clear:
-                found.append(hierarchy)
+    types = (inspect_hierarchy(graph, name) for name in graph.relationships.types)
+    found = [each for each in types if each.is_clear]
     return tuple(sorted(found, key=lambda each: (-each.n_relationships, each.type)))
 
 
@@ -180,34 +185,23 @@ def inspect_hierarchy(graph: Graph, name: str) -> HierarchyEvidence:
     if name not in graph.relationships.types:
         known = ", ".join(map(display_text, graph.relationships.types))
         raise ValueError(f"no relationships of type {display_text(name)}: the graph has {known or 'none'}")
-    counts = _count(graph.relationships, name, graph.n_nodes)
-    return _with_levels(graph.relationships, name, graph.n_nodes, counts)
-
-
-def _branches(counts: _Counts | HierarchyEvidence) -> bool:
-    """Return whether the type leads from many nodes to few over several levels, as a tree or closure does."""
-    return (
-        counts.n_relationships >= _FEWEST
-        and counts.n_specific >= _BRANCHING * counts.n_general
-        and counts.deep >= _DEEP
-        and (counts.n_with_one >= _ONE * counts.n_specific or counts.transitive >= _TRANSITIVE)
-    )
-
-
-def _count(relationships: Relationships, name: str, n_nodes: int) -> _Counts:
-    source, target = (ends.astype(np.int64) for ends in relationships.of(name))
-    out, into = (np.bincount(ends, minlength=n_nodes) for ends in (source, target))
+    n = graph.n_nodes
+    source, target = (ends.astype(np.int64) for ends in graph.relationships.of(name))
+    out, into = (np.bincount(ends, minlength=n) for ends in (source, target))
     tops, bottoms = np.count_nonzero((out == 0) & (into > 0)), np.count_nonzero((into == 0) & (out > 0))
     general_end: End = "target" if tops <= bottoms else "source"
+    ahead = graph.relationships.matrix(name, n)
     up, down, above = (out, into, target) if general_end == "target" else (into, out, source)
-    return _Counts(
+    return HierarchyEvidence(
+        name,
         general_end,
-        len(source),
-        int(np.count_nonzero(up)),
-        int(np.count_nonzero(down)),
-        int(np.count_nonzero(up == 1)),
-        float(np.mean(up[above] > 0)),
-        _transitive(source, target, out),
+        n_relationships=len(source),
+        n_specific=int(np.count_nonzero(up)),
+        n_general=int(np.count_nonzero(down)),
+        n_with_one=int(np.count_nonzero(up == 1)),
+        deep=float(np.mean(up[above] > 0)),
+        transitive=_transitive(source, target, out),
+        up=sparse.csr_array(ahead if general_end == "target" else ahead.T),
     )
 
 
@@ -226,19 +220,6 @@ def _transitive(source: Rows, target: Rows, out: Rows) -> float:
     codes, wanted = source * n + target, ends[:, 0] * n + ends[:, 1]
     place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
     return float(np.mean(codes[place] == wanted)) if len(wanted) else 0.0
-
-
-def _with_levels(relationships: Relationships, name: str, n_nodes: int, counts: _Counts) -> HierarchyEvidence:
-    source, target = relationships.of(name)
-    _, component = connected_components(relationships.matrix(name, n_nodes), connection="strong")
-    ends = np.column_stack((component[source], component[target])).astype(np.int64)
-    between = ends[ends[:, 0] != ends[:, 1]]
-    return HierarchyEvidence(
-        name,
-        **counts._asdict(),
-        n_cyclic=len(ends) - len(between),
-        levels=_levels(np.unique(between, axis=0), int(component.max()) + 1),
-    )
 
 
 def _levels(edges: Rows, n_nodes: int) -> int:

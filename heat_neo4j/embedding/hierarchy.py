@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from heat_neo4j._kernels.elementwise import log, power
 from heat_neo4j._kernels.hierarchy import bounds, count_closure, fill_closure, place_caps
@@ -98,12 +97,8 @@ def hierarchy_of(graph: Graph, name: str, most_pairs: int = MOST_PAIRS) -> Hiera
     closure has more than `most_pairs` pairs.
     """
     evidence = inspect_hierarchy(graph, name)
-    general_end = evidence.general_end
-    assert graph.relationships is not None
-    ahead = graph.relationships.matrix(name, graph.n_nodes)
-    up = sparse.csr_array(ahead if general_end == "target" else ahead.T)
+    up, component = evidence.up, evidence.component
     up.sort_indices()
-    count, component = connected_components(up, connection="strong")
     ancestors, descendants = _closure(up, component, name, most_pairs)
     if not ancestors.nnz:
         raise ValueError(f"hierarchy {name!r} orders nothing: its relationships only lead in circles")
@@ -111,11 +106,11 @@ def hierarchy_of(graph: Graph, name: str, most_pairs: int = MOST_PAIRS) -> Hiera
     counts = component[edges.row] != component[edges.col]
     return Hierarchy(
         type=name,
-        general_end=general_end,
+        general_end=evidence.general_end,
         parents=_matrix(edges.row[counts], edges.col[counts], graph.n_nodes),
         ancestors=ancestors,
         descendants=descendants,
-        in_cycles=int((np.bincount(component, minlength=count)[component] > 1).sum()),
+        in_cycles=int((np.bincount(component)[component] > 1).sum()),
         evidence=str(evidence),
     )
 

@@ -1,7 +1,5 @@
 """Which relationship types are found to be hierarchies, and which end is general."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -67,7 +65,6 @@ def test_a_tree_and_its_closure_are_hierarchies_whichever_way_they_lead():
     assert str(has) == f"HAS_PART, source is more general: 100% {one.format('targets', 'source')}"
     shortened = "100% of two-step paths are relationships, too, no cycles, 7 levels"
     assert str(contains) == f"CONTAINS, source is more general: {shortened}"
-    json.dumps(part.to_dict())
 
 
 def test_few_second_parents_leave_a_hierarchy_and_many_do_not():

@@ -343,8 +343,8 @@ def test_training_agrees_with_the_twin(training, batch_size, pace, threads, some
     with WorkerThreads(threads) as team:
         team.run(
             train_batches, wide, d, training.indices, *draw_walks(training.walks, training.indices),
-            training.negatives, w, positions, per_walk, first, 1, pace * np.array(training.rates), window, m,
-            sigma, training.keys.negatives,
+            w, positions, first, 1, pace * np.array(training.rates), sigma, training.keys.negatives,
+            training.negatives, per_walk, window, m,
         )  # fmt: skip
     new = wide[:, : d + 1]
     loss = w.losses.sum()

@@ -57,9 +57,8 @@ def assert_same_rows(rows, shown):
 
 
 def run(reader, content):
-    """Run a block: by a shell if it has more than ``heat`` commands; return what it printed."""
-    if COMMAND.sub("", content).strip():
-        return reader.run("sh", "-c", f"set -e\n{content}")
+    """Run a block, which has only ``heat`` commands; return what it printed."""
+    assert COMMAND.sub("", content).strip() == ""
     return "".join(map(reader.run_command, COMMAND.findall(content)))
 
 
@@ -83,6 +82,8 @@ def follow(title, reader, cypher):
 
 @pytest.mark.live
 def test_the_tour_from_beginning_to_end(server, cypher, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "shop").symlink_to(ROOT / "docs" / "shop")  # the reader is in the checkout
     reader = PageReader(tmp_path, server, ())
     empty = snapshot(cypher)
     compared = {}
@@ -92,7 +93,7 @@ def test_the_tour_from_beginning_to_end(server, cypher, tmp_path):
         after = snapshot(cypher)
         if title == ANSWERS:
             assert after == before, "an answer wrote something"
-    assert compared == {"1": 0, "2": 2, "3": 2, "4": 12, "5": 1, "6": 0}
+    assert compared == {"1": 0, "2": 1, "3": 2, "4": 7, "5": 1}
     assert snapshot(cypher) == empty, "the tour left something behind"
 
 
@@ -100,6 +101,11 @@ def test_every_command_of_the_answers_shows_what_it_prints():
     languages = [language for language, _ in all_blocks(section(TOUR, ANSWERS)) if language != "cypher"]
     assert languages == ["sh", "text"] * (len(languages) // 2)
     assert len(re.findall(r"^### What|^### Which", section(TOUR, ANSWERS), re.MULTILINE)) == 5
+
+
+def test_the_examples_of_the_files_are_lines_of_them():
+    for name, example in re.findall(r"^\| \[.*?\]\((shop/.*?)\) \|.*\| `(.*?)`", TOUR, re.MULTILINE):
+        assert example in (ROOT / "docs" / name).read_text().splitlines()
 
 
 def test_no_block_is_of_a_language_that_nobody_runs():

@@ -12,7 +12,7 @@ part of it. It needs
 - a folder that all nodes see under the same path (``--folder``), the quicker the better;
 - NEO4J_URI, NEO4J_USERNAME and NEO4J_PASSWORD in its environment; the jobs do not get them.
 
-How many processes are worth it, and how quick the folder must be, is in docs/scale.md.
+How many processes are worth it, and how quick the folder must be, is in docs/how-to/larger-than-memory.md.
 """
 
 from __future__ import annotations

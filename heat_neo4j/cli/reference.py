@@ -11,30 +11,32 @@ INTRODUCTION = """\
 
 This page is made by `python -m heat_neo4j.cli.reference > docs/settings.md`.
 
-A setting is a key of `heat.toml` and, where the table names one, an option of the commands that use it. An
-option wins over an environment variable, and that over `heat.toml`. A setting without
-an option is for experts.
+A setting is a key of `heat.toml` and an option of the commands that use it. The option is the key with
+hyphens, such as `--default-weight`, or the name in brackets. A key with a * has no option. An option wins
+over an environment variable, and that over `heat.toml`.
 """
-HEADER = "| key | option | value | default | |\n|---|---|---|---|---|"
+HEADER = "| key | value | default | |\n|---|---|---|---|"
 
 
 def reference() -> str:
     """Return the page in Markdown."""
     lines = [INTRODUCTION]
-    for section, heading in HEADINGS.items():
-        lines += [f"## [{section}]\n\n{heading}.\n", HEADER, *map(_row, settings_of(section)), ""]
+    for section in HEADINGS:
+        lines += [f"## [{section}]\n", HEADER, *map(_row, settings_of(section)), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _row(setting: Setting) -> str:
-    option = "" if setting.level == "file" else f"`{setting.flag}`"
-    if option and setting.type is click.BOOL:
-        option += f", `--no-{setting.flag[2:]}`"
+    option = "" if setting.flag == f"--{setting.name.replace('_', '-')}" else f" (`{setting.flag}`)"
+    if setting.level == "file":
+        option = " *"
+    elif setting.type is click.BOOL:
+        option = f" (`{setting.flag}`, `--no-{setting.flag[2:]}`)"
     default = setting.default
     if isinstance(default, bool):
         default = str(default).lower()
     cells = (
-        f"`{setting.name}`", option, f"{setting.kind}{_range(setting.type)}",
+        f"`{setting.name}`{option}", f"{setting.kind.removeprefix('a ')}{_range(setting.type)}",
         "" if default is None else f"`{default}`", setting.help,
     )  # fmt: skip
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"

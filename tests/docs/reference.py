@@ -12,12 +12,11 @@ from heat_neo4j.attributes import table as attribute_table
 from heat_neo4j.cli.group import INTERRUPTED
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import LibraryQuery, list_queries
-from heat_neo4j.database.runs import RunRecord
-from tests.benchmarks.results.tables import digest, paper_links, stored_tables
+from tests.benchmarks.results.tables import digest, paper_reached, stored_tables
 from tests.support.documents import ROOT
 
 _OPENING, _CLOSING = "([{", ")]}"
-_CHOSEN = {"label": "the label by which a node is found", "property": "the property that names nodes"}
+_COMMON = {"model": "heat", "value": None, "other": None, "k": 10}  # the page explains them once
 
 
 def rows(header: str, lines: Iterable[tuple[str, ...]]) -> str:
@@ -59,24 +58,19 @@ def columns(query: LibraryQuery) -> tuple[str, ...]:
 
 
 def queries() -> str:
-    """Return a section for each query: what it answers, its parameters, its columns, its file."""
-    return "\n".join(map(_query, sorted(list_queries(), key=lambda each: ("/" in each.name, each.name))))
+    """Return a line for each query: what it answers, its parameters, its columns."""
+    return "".join(_query(each) for each in list_queries() if "/" not in each.name)  # the others do the same
 
 
 def _query(query: LibraryQuery) -> str:
-    lines = [(code(name), "", meaning) for name, meaning in _CHOSEN.items() if name in query.names]
+    taken = []
     for each in query.parameters:
-        default = json.dumps(each.default)
-        lines.append((code(each.name), "" if each.required else code(default), _capital(each.meaning)))
-    given = rows("| parameter | default | |", ((a, b, _capital(c)) for a, b, c in lines)) if lines else ""
-    return (
-        f"### {query.name}\n\n{query.title} ([The statement](../../cypher/query/{query.name}.cypher).)\n\n"
-        f"{given}{chr(10) if given else ''}Columns: {code(*columns(query))}.\n"
-    )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        usual = each.required or (each.name in _COMMON and each.default == _COMMON[each.name])
+        default = [] if usual else [f"default {code(json.dumps(each.default))}"]
+        remark = "; ".join(default + [each.meaning] * (each.name not in _COMMON))
+        taken.append(code(each.name) + (f" ({remark})" if remark else ""))
+    takes = f" Takes {', '.join(taken)}." if taken else ""
+    return f"- **{query.name}**: {query.title}{takes} Returns {code(*columns(query))}.\n"
 
 
 def exit_codes() -> str:
@@ -107,21 +101,6 @@ def names() -> str:
     return rows("| holds | plain | staged | previous |", lines)
 
 
-def run_properties() -> str:
-    """Return the table of the properties of a run's node."""
-    lines = [
-        (code(*(_camel(name) for name in names.split(", "))), said)
-        for names, said in parameters_of(RunRecord).items()
-        if names != "damaged"  # not stored
-    ]
-    return rows("| property | holds |", lines)
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
-
-
 def attributes() -> str:
     """Return the table of how properties become attributes, which the module that does so has."""
     lines = (inspect.getdoc(attribute_table) or "").splitlines()
@@ -130,13 +109,12 @@ def attributes() -> str:
 
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "queries": ("docs/reference/queries.md", queries),
-    "exit codes": ("docs/reference/commands.md", exit_codes),
+    "exit codes": ("docs/command-line.md", exit_codes),
     "names": ("docs/data-model.md", names),
-    "runs": ("docs/data-model.md", run_properties),
     "attributes": ("docs/how-to/projection.md", attributes),
     "results": ("README.md", lambda: digest(stored_tables())),
     "others": ("docs/figures.md", lambda: digest(stored_tables())),
-    "paper": ("docs/figures.md", lambda: paper_links(stored_tables())),
+    "paper": ("docs/figures.md", lambda: paper_reached(stored_tables())),
 }
 """What is written, by its name: into which page, and by what."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
-from heat_neo4j.database.query_files import list_queries, load_query
+from heat_neo4j.database.query_files import list_queries
 from tests.docs.pages import PAGES, page_blocks
 from tests.docs.reference import PARTS, columns, written
 from tests.docs.tables import first_column
@@ -18,11 +18,6 @@ from tests.support.documents import ROOT
 
 DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "cypher/README.md", "docker/README.md")
 CONNECTION = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
-
-
-def test_the_cypher_shown_is_that_of_the_library():
-    shown = load_query("nearest_scan").copy({"label": "Paper", "property": "id"})
-    assert shown.strip() in [block.strip() for block in page_blocks("docs/how-to/similar.md", "cypher")]
 
 
 def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):
@@ -42,6 +37,13 @@ def test_what_the_code_says_is_in_the_reference(name):
 def test_the_reference_explains_every_column_of_a_query():
     given = {name for query in list_queries() for name in columns(query)}
     assert first_column(PAGES["docs/reference/queries.md"], "## Columns") == given
+
+
+def test_queries_about_nodes_need_a_property_and_those_with_a_value_a_label():
+    for query in list_queries():
+        taken = {parameter.name for parameter in query.parameters}
+        assert ("label" in query.names) == bool(taken & {"value", "values"}), query.name
+        assert ("property" in query.names) == (query.name not in {"compare_runs", "history", "published"})
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -124,6 +124,14 @@ CLASSIFIERS_BY_WORD = {
 }
 
 
+def test_the_start_page_states_hits_of_the_table():
+    row = next(line for line in links_table(FIGURES) if line.startswith("| Citeseer"))
+    ours, stack = row.split(" | ")[2].split(" / ")[:2]
+    text = " ".join(PAGES["docs/index.md"].split())
+    assert f"{round(100 * float(ours))} % of held-out citations" in text
+    assert f"textbook features finds {round(100 * float(stack))} %" in text
+
+
 def test_the_readme_states_the_same_time_and_memory():
     assert "10 min, 2.6 GiB" in FIGURES
     assert "10 minutes on two cores and 2.6 GiB" in " ".join(README.split())

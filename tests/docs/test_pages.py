@@ -43,7 +43,7 @@ CREATE (n)-[:RATED {stars: 1 + (u + i) % 5}]->(f)
 COLUMNS = ["source", "target", "type", "distance", "probability", "rank"]
 
 README, START, TOUR = "README.md", "docs/index.md", "docs/tour.md"  # the tour has a test of its own
-COMMAND_LINE, LOADING, PYTHON = "docs/command-line.md", "docs/how-to/load-files.md", "docs/how-to/python.md"
+COMMAND_LINE, LOADING, PYTHON = "docs/command-line.md", "docs/how-to/projection.md", "docs/how-to/python.md"
 
 
 class Live(NamedTuple):
@@ -110,7 +110,7 @@ def files(tmp_path):
 
 def load_command():
     """Return the command that loads the files."""
-    (command,) = commands_of(LOADING)
+    (command,) = (command for command in commands_of(LOADING) if command.startswith("heat load"))
     return command
 
 
@@ -125,7 +125,7 @@ def embed_command():
 
 def find_similar(page, reader, live):
     """The page filters by a year, which the loaded files put into `features`."""
-    neighbours, shown, listed, status = reader.run_commands(page).values()
+    neighbours, shown, listed, status, scan = reader.run_commands(page).values()
     assert [line.split()[0] for line in neighbours.splitlines()[1:6]] == nearest(live)
     assert shown == load_query("nearest").copy({"label": "Paper", "property": "id"})
     assert {line.split()[0] for line in listed.splitlines()[1:]} >= {"nearest", "missing_links"}
@@ -139,7 +139,6 @@ def find_similar(page, reader, live):
     assert header.split()[:3] == ["node", "distance", "radius"]
     assert len(nodes) == 10
     assert certified == "True"
-    (scan,) = reader.take(page, "cypher")
     assert [row["node"] for row in live.cypher(scan, value="p1", k=5)] == nearest(live)
 
 
@@ -226,7 +225,7 @@ def ask_for_language_models(page, reader, live):
     live.cypher(index)
     live.cypher("CALL db.awaitIndexes(300)")
     with ThreadPoolExecutor(1) as thread:  # tests in a browser leave a loop of asyncio running in this one
-        items, documents, found, together, drawn = thread.submit(reader.run_python, page).result()
+        items, documents, found, drawn = thread.submit(reader.run_python, page).result()
     live.cypher("DROP INDEX papers")
     assert "p1 {'fulltext': 1" in found
     assert found.count("'space'") >= 3
@@ -235,7 +234,6 @@ def ask_for_language_models(page, reader, live):
     assert items.count("'probability': ") == 3
     general = live.store.neighbours("p1", k=3, among="more_general")
     assert [line.split()[0] for line in documents.splitlines()] == [each.name for each in general.nodes]
-    assert together.split() == [live.store.neighbours(node, 1).nodes[0].name for node in ("p1", "p2")]
     nodes, relationships, rendered = drawn.split()
     (cited,) = live.cypher("MATCH (:Paper)-[r:CITES]->() RETURN count(r) AS n")
     assert (int(nodes), int(relationships), rendered) == (N_PAPERS, cited["n"] + 100, "True")
@@ -362,16 +360,6 @@ def set_up(page, reader, live):
     assert "Nodes         60: Paper 60\n" in reader.run("heat", "check", without=CONNECTION)
 
 
-def load_files(page, reader, live):
-    reader.take(page, "csv")
-    live.cypher("MATCH (n:Paper) DETACH DELETE n")
-    (said,) = reader.run_commands(page).values()
-    assert "60 nodes of label Paper, 60 of them new" in said
-    (row,) = live.cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")
-    assert set(row["p"]) == {"id", "features", "label"}
-    assert row["p"]["features"] == [2008.0, 24.0]
-
-
 def migrate(page, reader, live):
     embedded, near, shown = reader.run_commands(page).values()
     assert f"coordinates of {N_PAPERS} nodes" in embedded
@@ -399,9 +387,15 @@ def work_in_python(page, reader, live):
     assert len(links) == 5
 
 
-def embed_films(page, reader, live):
+def load_and_choose(page, reader, live):
+    reader.take(page, "csv")
+    live.cypher("MATCH (n:Paper) DETACH DELETE n")
     live.cypher(FILMS)
-    checked, embedded, recommended, described = reader.run_commands(page).values()
+    loaded, checked, embedded, recommended, described = reader.run_commands(page).values()
+    assert "60 nodes of label Paper, 60 of them new" in loaded
+    (row,) = live.cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")
+    assert set(row["p"]) == {"id", "features", "label"}
+    assert row["p"]["features"] == [2008.0, 24.0]
     assert {"User-RATED->Film:", "Film-OF->Genre:"} <= set(checked.split())
     assert "coordinates of 75 nodes in filmsEmbedding, filmsRadius, filmsRun" in embedded
     assert recommended.startswith("ann -RATED-> ?")
@@ -426,13 +420,11 @@ def train_over_files(page, reader, live):
     assert f"Published     poincare coordinates of {N_PAPERS} nodes" in over_files
 
 
-def undo(page, reader, live):
-    reader.run_command(embed_command())  # a second version
+def undo(would_roll_back, roll_back, would_clear, clear, reader, live):
     published = (
         "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
         "RETURN v.run AS run, v.previousRun AS previous"
     )
-    would_roll_back, roll_back, would_clear, clear = reader.take_commands(page)
     (before,) = live.cypher(published)
     reader.run_command(would_roll_back)
     assert live.cypher(published) == [before]
@@ -441,7 +433,7 @@ def undo(page, reader, live):
     assert after["run"] == before["previous"] != before["run"]
 
     looked = reader.run_command(would_clear)
-    assert looked.startswith("would remove 2 runs, values of 120 nodes, ")  # of two versions
+    assert looked.startswith("would remove 2 runs, values of 62 nodes, ")  # 2 of the previous version
     assert reader.run_command(clear) == looked.replace("would remove", "removed")
     assert live.cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert live.cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []
@@ -452,15 +444,20 @@ def deploy(page, reader, live):
     follow_the_schedule(page, reader, live)
     (refreshed,) = reader.run_python(page)
     assert refreshed.startswith("nothing the graph is as it was ")
-    by_interval, by_cron, diagnose = reader.take_commands(page)
-    for command in (by_interval, f"{by_cron} --health-file /run/heat/health"):
-        serve(reader, command)
-    assert "Neo4j" in reader.run_command(diagnose)
     (watch,) = reader.take(page, "cypher")
     (row,) = live.cypher(watch)
     assert row["published"] is not None
     assert row["decision"] == "local"
     assert row["until"] is None
+    by_interval, by_cron, *undoing, diagnose = reader.take_commands(page)
+    (metrics,) = reader.take(page, "toml")
+    metrics = re.sub(r"= 9464", f"= {free_port()}", metrics)
+    metrics = metrics.replace("/var/lib/node_exporter", str(reader.folder))
+    write_settings(reader, live, *page_blocks(COMMAND_LINE, "toml"), metrics)
+    for command in (by_interval, f"{by_cron} --health-file /run/heat/health"):
+        serve(reader, command)
+    assert "Neo4j" in reader.run_command(diagnose)
+    undo(*undoing, reader, live)
 
 
 def follow_the_schedule(page, reader, live):
@@ -494,14 +491,6 @@ def serve(reader, command):
         assert not health.exists()
     finally:
         worker.kill()
-
-
-def report_metrics(page, reader, live):
-    (metrics,) = reader.take(page, "toml")
-    metrics = re.sub(r"= 9464", f"= {free_port()}", metrics)
-    metrics = metrics.replace("/var/lib/node_exporter", str(reader.folder))
-    write_settings(reader, live, *page_blocks(COMMAND_LINE, "toml"), metrics)
-    serve(reader, "heat serve --every 15m --config /etc/heat.toml --health-file /run/heat/health")
 
 
 def measure(page, reader, live):
@@ -562,16 +551,13 @@ READING = {
 CHANGING = {
     "docs/how-to/duplicates.md": (find_duplicates, "embedded"),
     "docs/how-to/links.md": (predict_links, "embedded"),
-    "docs/how-to/undo.md": (undo, "embedded"),
     "docs/how-to/deploy.md": (deploy, "embedded"),
-    "docs/reference/metrics.md": (report_metrics, "embedded"),
     README: (follow_the_readme, "loaded"),
     START: (begin_at_the_start_page, "loaded"),
     COMMAND_LINE: (set_up, "loaded"),
-    LOADING: (load_files, "loaded"),
+    LOADING: (load_and_choose, "loaded"),
     "docs/how-to/gds.md": (migrate, "loaded"),
     PYTHON: (work_in_python, "loaded"),
-    "docs/how-to/projection.md": (embed_films, "loaded"),
     "docs/how-to/vectors.md": (use_vectors, "loaded"),
     "docs/how-to/larger-than-memory.md": (train_over_files, "loaded"),
 }
@@ -657,7 +643,7 @@ def test_the_data_model_lists_everything_that_is_written(files, papers, cypher, 
     listed = first_column(text, "## `(:HeatVersion)`") - while_published
     assert listed - of_others <= set(keys["keys"]) <= listed
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
-    ours = {row["key"] for row in keys} - {"createdBy"}
+    ours = {row["key"] for row in keys}
     # Of runs that stopped, refreshed, followed another one, or wrote classes or clusters.
     of_others = {"error", "heartbeat", "auroc", "overlap", "meanMove", "previousRun", "valueProperties"}
     assert first_column(text, "## One `(:HeatRun)`") - of_others == ours

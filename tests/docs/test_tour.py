@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.docs.pages import COMMAND, PageReader, page_blocks
-from tests.support.documents import ROOT, all_blocks, blocks, section
+from tests.docs.pages import COMMAND, PageReader
+from tests.support.documents import ROOT, all_blocks, section
 from tests.support.live_graph import open_cypher, snapshot
 
 TOUR = (ROOT / "docs/tour.md").read_text(encoding="utf-8")
@@ -109,6 +109,4 @@ def test_the_examples_of_the_files_are_lines_of_them():
 
 
 def test_no_block_is_of_a_language_that_nobody_runs():
-    """But for the address of one's own server, which the page on the command line has as it stands here."""
-    assert {language for language, _ in all_blocks(TOUR)} == {"sh", "bash", "text", "cypher"}
-    assert set(blocks(TOUR, "bash")) <= set(page_blocks("docs/command-line.md", "bash"))
+    assert {language for language, _ in all_blocks(TOUR)} == {"sh", "text", "cypher"}

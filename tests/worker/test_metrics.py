@@ -469,4 +469,4 @@ def test_settings_that_cannot_be_are_told_before_neo4j_is_asked(line, told, tmp_
 def test_the_reference_tells_of_every_metric():
     endings = {"counter": "_total", "info": "_info"}
     names = {family.name + endings.get(family.kind, "") for family in FAMILIES}
-    assert first_column(PAGES["docs/reference/metrics.md"], "## Metrics") == names
+    assert first_column(PAGES["docs/how-to/deploy.md"], "### Metrics") == names

@@ -112,7 +112,7 @@ def test_the_figures_of_classes_are_those_of_the_jobs():
         CLASSIFIERS_BY_WORD[word] for word in ("HEAT", "gensim", "SVD", "class frequencies")
     )
     text = " ".join(FIGURES.split())
-    assert f"Cora_ML: HEAT {f1(heat, 'cora_ml')} F1, gensim {f1(gensim, 'cora_ml')}, SVD of the" in text
+    assert f"Cora_ML: HEAT {f1(heat, 'cora_ml')}, gensim {f1(gensim, 'cora_ml')}, SVD of the" in text
     assert f"attributes {f1(svd, 'cora_ml')}." in text
     assert f"HEAT reaches {f1(heat, 'ppi')}, the SVD {f1(svd, 'ppi')} and" in text
     assert f"classes alone {f1(chance, 'ppi')}." in text

@@ -131,7 +131,9 @@ def _closure(
     starts = np.concatenate(([0], np.cumsum(above)))
     indices = np.empty(total, dtype=np.int32)
     fill_closure(*steps, component, starts, indices)
-    closure = sparse.csr_array((np.ones(total, dtype=np.int8), indices, starts), shape=(n, n))
+    # Offsets of 4 bytes: longer ones would make SciPy widen the indices, too.
+    entries = np.ones(total, dtype=np.int8), indices, starts.astype(np.int32)
+    closure = sparse.csr_array(entries, shape=(n, n))
     closure.sort_indices()
     return closure, below
 

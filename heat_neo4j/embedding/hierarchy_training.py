@@ -28,6 +28,11 @@ _NEGATIVES, _CHILDREN, _PROPOSALS = 5, 4, 24  # for each negative asked for: kep
 _POSITIONS = 10  # sources of a segment
 
 
+def rounds_of(n_walks: int, *, has_others: bool) -> int:
+    """Return how often each node is a source; with `has_others` some relationships are of other types."""
+    return (_ROUNDS_BESIDE if has_others else _ROUNDS) * n_walks
+
+
 def train_hierarchy(
     start: NDArray[np.float64],
     hierarchy: Hierarchy,
@@ -64,7 +69,7 @@ def train_hierarchy(
         rounds = Rounds(
             train_closure,
             (closure, kept, _CHILDREN * m, _PROPOSALS * m),
-            n_rounds=(_ROUNDS_BESIDE if others.nnz else _ROUNDS) * schedule.n_walks,
+            n_rounds=rounds_of(schedule.n_walks, has_others=others.nnz > 0),
             n_walks=n_nodes,
             segments_of=lambda n_walks: -(-n_walks // positions),
             order=lambda round_: round_ * n_nodes + order.permutation(n_nodes),
@@ -92,4 +97,4 @@ def _closure(hierarchy: Hierarchy, others: sparse.csr_array, negative_exponent: 
 
 
 def _rows(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)

@@ -25,6 +25,7 @@ from heat_neo4j.pipeline.memory import DENSE_SHARE, RunSize, memory_of
 
 # Nodes of the pilot's graph, at most: enough for training by buckets, and for sampling by rejection.
 _PILOT_NODES, _PILOT_LINK_NODES, _TRIAL_NODES = 12_000, 2_000, 100
+_PILOT_HIERARCHY_NODES = 4_000  # each is a source more often
 _PILOT_WALKS = 3  # from each node
 _FARTHER = 0.3  # share that each tenfold of the nodes beyond the pilot's adds: memory is farther away
 _HELD_OUT = 0.1  # of the edges, that the link score is fitted to
@@ -104,7 +105,16 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
     rng = np.random.default_rng(0)
     n = max(min(size.nodes, most_nodes), 2)
     joined = max(round(n * (1.0 - size.isolated_share)), 2)
-    ends = rng.integers(0, joined, (2, max(round(size.relationships * n / max(size.nodes, 1)), 1)))
+    here = n / max(size.nodes, 1)
+    has_hierarchy = size.hierarchy is not None
+    others = size.relationships - size.hierarchical
+    fewest = 1 if others or not has_hierarchy else 0
+    pairs = {"LINK": tuple(rng.integers(0, joined, (2, max(round(others * here), fewest))))}
+    if has_hierarchy:
+        # All levels have as many nodes, so that a node has as many above it, on average, as in the run.
+        level = max(round(n / max(2 * size.closure / size.nodes, 1)), 1)
+        below = np.arange(1, min(max(round(size.hierarchical * here), 1), n - 1) + 1)
+        pairs["UNDER"] = below, np.maximum(below - level, 0)
     attributes: Any = None
     recipe: list[dict[str, Any]] = []
     if size.attribute_columns and size.attribute_share >= DENSE_SHARE:
@@ -128,8 +138,9 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
             blocks = sparse.csr_array(attributes), sparse.csr_array(vectors)
             attributes = sparse.csr_array(sparse.hstack(blocks))
             attributes = attributes.toarray() if size.is_dense else attributes
-    adjacency = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(n, n))
-    relationships = Relationships.from_pairs({"LINK": tuple(ends)})
+    every = np.hstack(list(pairs.values()))
+    adjacency = sparse.csr_array((np.ones(every.shape[1]), tuple(every)), shape=(n, n))
+    relationships = Relationships.from_pairs(pairs)
     provenance = Provenance(attribute_recipe=recipe)
     return Graph(adjacency, attributes, relationships=relationships, provenance=provenance)
 
@@ -138,11 +149,14 @@ def _pilot(size: RunSize, most_nodes: int) -> tuple[HEAT, Graph, RunSize]:
     """Return a model fitted to a synthetic graph, the graph, and the size of this pilot run."""
     names = ("n_components", "walk_length", "window_size", "n_negatives", "alpha", "n_parts")
     graph = made_graph(size, most_nodes)
+    has_hierarchy = size.hierarchy is not None
+    walks = 1 if has_hierarchy else min(size.n_epochs * size.walks_per_node, _PILOT_WALKS)
     own = replace(
-        size, nodes=graph.n_nodes, relationships=graph.n_edges, n_epochs=1,
-        walks_per_node=min(size.n_epochs * size.walks_per_node, _PILOT_WALKS),
+        size, nodes=graph.n_nodes, n_epochs=1, walks_per_node=walks,
+        closure=round(size.closure * graph.n_nodes / size.nodes),
     )  # fmt: skip
     given = {name: getattr(own, name) for name in names}
+    given["hierarchy"] = "UNDER" if has_hierarchy else None
     model = HEAT(walks_per_node=own.walks_per_node, n_threads=size.threads, random_state=0, **given)
     return model.fit(graph), graph, own
 
@@ -154,10 +168,12 @@ def _farther(size: RunSize, pilot: RunSize) -> float:
 
 def _training(size: RunSize) -> dict[str, float]:
     """Return the seconds of walks and training, and of coarse graphs before."""
-    model, _, pilot = _pilot(size, _PILOT_NODES)
+    if size.hierarchy is not None:
+        _pilot(size, _TRIAL_NODES)  # compiles
+    model, _, pilot = _pilot(size, _PILOT_NODES if size.hierarchy is None else _PILOT_HIERARCHY_NODES)
     took = model.training_["seconds"]
     farther = _farther(size, pilot)
-    walks = took["walks"] * farther * size.steps / max(pilot.steps, 1)
+    walks = took.get("walks", 0.0) * farther * size.steps / max(pilot.steps, 1)
     own = size.pairs - size.coarse_pairs
     train = took["train"] * farther * own / max(pilot.pairs, 1)
     coarse = (walks + train) * size.coarse_pairs / max(own, 1)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS
 from heat_neo4j._kernels.sweeps import PROJECTED
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
@@ -12,7 +13,8 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.attribute_signal import ALPHA, AUTO
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
-from heat_neo4j.embedding.coarse_graph import levels_of
+from heat_neo4j.embedding.coarse_graph import ONLY, levels_of
+from heat_neo4j.embedding.hierarchy_training import rounds_of
 from heat_neo4j.embedding.near_vectors import LISTED as LISTED_NEAR
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
@@ -38,6 +40,8 @@ DENSE_SHARE = 0.25
 # negatives; the tables of the rejection sampler; lists of near nodes, and its block in the search for links.
 _NODE, _NODE_OVER_FILES, _NEGATIVES, _REJECTION_NODE, _LISTED_NODE = 113, 30, 33, 61, 128
 _BLOCK_NODE = 16 * PROJECTED + 64
+# Of a hierarchy's node, relationship beside it or in it, and pair of its closure.
+_HIERARCHY_NODE, _HIERARCHY_EDGE, _CLOSURE_PAIR = 70, 80, 5
 # Of a relationship: in CSR; while it is read; while it is held out; in the features of the link score.
 _EDGE, _READ_EDGE, _HELD_OUT_EDGE, _SCORED_EDGE = 24, 200, 124, 170
 # Of an attribute value: while it is read; in tables of similarities; in the features of the link score.
@@ -98,6 +102,9 @@ class RunSize:
     n_parts: int | None = None  # as `HEAT` takes it
     scratch: str | Path | None = None  # folder for the files of the training
     alpha: float = 0.2
+    hierarchy: str | None = None  # the hierarchical type
+    hierarchical: int = 0  # its relationships
+    closure: int = 0  # pairs of a node and one above it
     threads: int = 1
     patterns: Sequence[LinkEnds] = ()  # of the links to predict
     link_score: bool = True  # whether the link score ranks them
@@ -138,7 +145,7 @@ class RunSize:
     @property
     def levels(self) -> tuple[tuple[int, int], ...]:
         """Clusters and walks from each, in all epochs, of coarse graphs, and those of the graph itself."""
-        levels = levels_of(self.nodes)
+        levels = levels_of(self.nodes) if self.hierarchy is None else ONLY
         return tuple(
             (round(level.usual * self.nodes), self.n_epochs * level.n_walks(self.walks_per_node))
             for level in levels
@@ -152,6 +159,11 @@ class RunSize:
     @property
     def pairs(self) -> int:
         """Training pairs, if no walk ends early or revisits a node."""
+        if self.hierarchy is not None:
+            has_others = self.relationships > self.hierarchical
+            contexts = min(self.closure, MOST_ANCESTORS * self.nodes)
+            contexts += self.nodes * self.window_size * has_others
+            return rounds_of(self.n_walks, has_others=has_others) * contexts
         return self._walks(self.levels) * self._pairs_of_walk
 
     @property
@@ -171,6 +183,8 @@ class RunSize:
     @property
     def parts(self) -> int:
         """Number of parts of the nodes in training."""
+        if self.hierarchy is not None:
+            return 1
         return parts_of(self.nodes, self.n_components, self.n_walks, self.n_parts)
 
     @property
@@ -181,6 +195,8 @@ class RunSize:
     @property
     def pair_set(self) -> tuple[bool, int]:
         """Whether the set of walk pairs is exact, and the bytes of the largest such set of all levels."""
+        if self.hierarchy is not None:
+            return True, 0
         sets = [
             pair_set_bytes(nodes, walks // self.n_epochs, self.walk_length, self.window_size)
             for nodes, walks in self.levels
@@ -242,6 +258,9 @@ def memory_of(size: RunSize) -> dict[str, int]:
 
 def _training(size: RunSize) -> float:
     """Return the bytes of training in addition to the graph: walks, negatives, points and means."""
+    if size.hierarchy is not None:
+        closure = _HIERARCHY_EDGE * size.relationships + _CLOSURE_PAIR * size.closure
+        return _HIERARCHY_NODE * size.nodes + 6 * size.points + closure + _similarity(size)
     moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1) + size.points + 8 * size.nodes
     if size.parts > 1:  # twice, while points are rearranged for the next round
         moving = 2 * moving + 40 * size.nodes
@@ -317,7 +336,7 @@ def run_size(
     With the `name` of a model, time can be estimated too: it also counts the published version, which is
     kept, and the sources that schema rules exclude from the link search.
     """
-    counts = store.count(projection)
+    counts = store.count(projection, model.hierarchy)
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
     if parameters["alpha"] == AUTO:
         parameters["alpha"] = ALPHA  # the most that it may be
@@ -330,6 +349,8 @@ def run_size(
         texts=counts.texts,
         vector_width=counts.vector_width,
         isolated_share=counts.isolated / counts.nodes,
+        hierarchical=counts.hierarchical,
+        closure=counts.closure,
         threads=resolve_threads(model.n_threads),
         patterns=()
         if links is None

@@ -343,6 +343,16 @@ def test_counts(cypher, store, server):
         store.count(Projection([NODE], node_filter="n.x > 100"))
 
 
+@pytest.mark.parametrize("kind", [LINK, "NONE"])
+def test_the_closure_of_a_hierarchy_is_counted_from_the_end_with_few(cypher, store, kind):
+    cypher(f"UNWIND range(0, 39) AS i CREATE (:{NODE} {{x: i}})")
+    cypher(f"MATCH (a:{NODE}) MATCH (b:{NODE} {{x: a.x / 3}}) WHERE a.x > 0 CREATE (a)-[:{LINK}]->(b)")
+    cypher(f"MATCH (a:{NODE} {{x: 5}}) MATCH (b:{NODE} {{x: 2}}) CREATE (b)-[:READER_OTHER]->(a)")
+    counts = store.count(Projection([NODE], [LINK, "READER_OTHER"]), kind)
+    above = sum(1 + (x >= 3) + (x >= 9) + (x >= 27) for x in range(1, 40))
+    assert (counts.hierarchical, counts.closure) == ((39, above) if kind == LINK else (0, 0))
+
+
 def test_full_sources_have_the_one_relationship_that_they_may_have(cypher, store):
     cypher(f"UNWIND range(0, 99) AS i CREATE (:{NODE} {{x: i}})")
     cypher(f"MATCH (a:{NODE}) WHERE a.x < 60 CREATE (a)-[:{LINK}]->(:{OTHER})")

@@ -19,6 +19,7 @@ from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import make_walks
+from heat_neo4j.graph import Relationships
 from heat_neo4j.pipeline.estimate import estimate, made_graph
 from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _similarity, _training, memory_of
 
@@ -89,6 +90,45 @@ def test_memory_of_texts_is_that_of_their_lists():
     tracemalloc.stop()
     assert similarity.near.shape == (7000, 100)
     assert _similarity(size) == pytest.approx(peak, rel=0.35)
+
+
+@pytest.mark.parametrize(("per_level", "others"), [(4000, 0), (4000, 60_000), (20, 0)])
+def test_memory_and_pairs_of_a_hierarchy_are_those_of_its_training(per_level, others):
+    n = 20_000
+    closure = sum(child // per_level for child in range(n))
+    size = RunSize(
+        n, n - per_level + others, walks_per_node=1, hierarchy="UNDER", hierarchical=n - per_level,
+        closure=closure, threads=1,
+    )  # fmt: skip
+    child = np.arange(per_level, n)
+    links = np.random.default_rng(0).integers(0, n, (2, others))
+    pairs = {"UNDER": (child, child - per_level), "LINK": links}
+    ends = np.hstack(list(pairs.values()))
+    adjacency = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(n, n))
+    graph = Graph(adjacency, relationships=Relationships.from_pairs(pairs))
+    model = HEAT(hierarchy="UNDER", walks_per_node=1, n_threads=1, random_state=0)
+    small = RunSize(100, 99, hierarchy="UNDER", hierarchical=99, closure=200)
+    model.fit(made_graph(small, 100))  # loading the kernels allocates more than the call does
+    tracemalloc.start()
+    model.fit(graph)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert model.training_["hierarchy"]["pairs"] == closure
+    assert _training(size) == pytest.approx(peak, rel=0.25)
+    trained = model.n_pairs_ + model.training_["pairs_without_negative"]
+    assert trained == pytest.approx(size.pairs, rel=0.25)
+
+
+def test_the_time_of_a_hierarchy_is_that_of_its_own_training():
+    size = RunSize(3000, 2999, hierarchy="UNDER", hierarchical=2999, closure=20_000, threads=1)
+    graph = made_graph(size, 3000)
+    assert made_graph(replace(size, nodes=10**7), 100).relationships.types == ("UNDER",)
+    model = HEAT(hierarchy="UNDER", n_threads=1, random_state=0).fit(graph)
+    expected = estimate(size)
+    assert list(expected.seconds) == ["read", "walks", "train", "write", "index"]
+    assert model.training_["hierarchy"]["pairs"] == pytest.approx(size.closure, rel=0.1)
+    took = model.training_["seconds"]["train"]
+    assert expected.seconds["train"] == pytest.approx(took, rel=1.0)  # other processes may be busy
 
 
 def test_vectors_take_steps_and_time_to_read():

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,22 @@ class Walk:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.refused: list[str] = []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("requestfailed", lambda request: self.refused.append(f"{request.url} {request.failure}"))
-        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        self._listeners: dict[Any, Callable[[Any], None]] = {
+            "console": self._note,
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self.requests.append(request.url),
+            "requestfailed": lambda request: self.refused.append(f"{request.url} {request.failure}"),
+            "dialog": lambda dialog: self.complaints.append(dialog.message),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
+
+    def leave(self) -> None:
+        """Stop listening and show an empty page, so that the next test can use this one."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.goto("about:blank")
+        self.page.mouse.move(0, 0)
 
     def _note(self, message: Any) -> None:
         if "GPU stall due to ReadPixels" not in message.text:  # of an imitated graphics processor
@@ -101,32 +113,37 @@ class Walk:
         self.still()
 
 
-def opened_page(browser: Browser, path: Path, html: str, painter: str = "", **settings: Any) -> Walk:
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def page_with(browser: Browser) -> NewPage:
+    """Give a function that returns the page with some settings; a new page takes a second of CPU time."""
+    return cache(lambda **settings: browser.new_page(viewport=SIZE, **settings))
+
+
+def opened_page(page: Page, path: Path, html: str, painter: str = "") -> Walk:
     """Open a page's HTML from a file at `path` and wait until it stands still."""
     path.write_text(html, encoding="utf-8")
-    return opened(browser, f"{path.as_uri()}{painter and f'#{painter}'}", **settings)
-
-
-def opened(browser: Browser, address: str, **settings: Any) -> Walk:
-    """Open an address and wait until the page there stands still."""
-    walk = Walk(browser.new_page(viewport=SIZE, **settings))
-    walk.page.goto(address)
+    walk = Walk(page)
+    page.goto(f"{path.as_uri()}{painter and f'#{painter}'}")
     walk.until(lambda: walk.ask("() => Boolean(window.heat && heat.state().still)"))
     return walk
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Walk]]:
+def open_page(page_with: NewPage, tmp_path: Path) -> Iterator[Callable[..., Walk]]:
     """Give a function that opens a page's HTML and waits until it stands still."""
     walks: list[Walk] = []
 
     def open_it(html: str, painter: str = "", **settings: Any) -> Walk:
-        walks.append(opened_page(browser, tmp_path / f"page{len(walks)}.html", html, painter, **settings))
+        path = tmp_path / f"page{len(walks)}.html"
+        walks.append(opened_page(page_with(**settings), path, html, painter))
         return walks[-1]
 
     yield open_it
     for walk in walks:
-        walk.page.close()
+        walk.leave()
 
 
 @pytest.fixture

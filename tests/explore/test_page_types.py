@@ -49,13 +49,12 @@ def html():
 
 
 @pytest.fixture(scope="module", params=["canvas", "webgl"])
-def shared(browser, html, request, tmp_path_factory):
-    walk = opened_page(
-        browser, tmp_path_factory.mktemp("types") / "page.html", html, request.param, reduced_motion="reduce"
-    )
+def shared(page_with, html, request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("types") / "page.html"
+    walk = opened_page(page_with(reduced_motion="reduce"), path, html, request.param)
     assert walk.state["painter"] == request.param
     yield walk
-    walk.page.close()
+    walk.leave()
 
 
 @pytest.fixture

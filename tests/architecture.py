@@ -6,7 +6,6 @@ import ast
 import functools
 import io
 import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +24,7 @@ FLOORS = (
 """Rooms from the ground up: each imports from floors below its own only."""
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     """Return the file of every module by its dotted name."""
     paths = {
@@ -39,18 +39,21 @@ def room_of(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    """Yield the dotted names of modules that a file imports, wherever in it."""
+@functools.cache
+def imports_of(path: Path) -> tuple[str, ...]:
+    """Return the dotted names of modules that a file imports, wherever in it."""
     known = modules()
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             assert node.module is not None
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                yield full if full in known or node.module == "heat_neo4j" else node.module
+                found.append(full if full in known or node.module == "heat_neo4j" else node.module)
+    return tuple(found)
 
 
 def code_lines(source: str) -> int:

@@ -17,19 +17,19 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(INSTALLED)
 	$(BIN)/heat demo
 
-# One process for each release's server, and one for the rest. The slowest 20 are shown at the end.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --durations 20
+# One process for each release's server, and one for the rest. Groups start in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder --durations 20
 
-test: browser
+test:
 	$(MAKE) --no-print-directory --jobs=2 quick-tests lint docs
 
-test-all: browser
+test-all:
 	$(MAKE) --no-print-directory --jobs=2 all-tests lint docs
 
-quick-tests: $(COMPILED)
+quick-tests: browser $(COMPILED)
 	$(PYTEST) -m "not slow"
 
-all-tests: $(COMPILED)
+all-tests: browser $(COMPILED)
 	$(INSTALL) --group geometric
 	$(PYTEST)
 

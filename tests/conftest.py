@@ -112,10 +112,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one server, or else of one file, together: one process makes what they share."""
+    """Keep the tests of one server, or else of one file, together: one process makes what they share.
+
+    The servers' tests come first because they take longest. On each server, tests that change indexes or
+    constraints come last, because after each change Neo4j plans every statement anew.
+    """
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(_server_of(item) or item.location[0]))
+    items.sort(key=lambda item: (_server_of(item) or "~", _changes_schema(item)))
 
 
 def _release_of(test: pytest.Item) -> str:
@@ -131,6 +136,15 @@ def _server_of(item: pytest.Item) -> str | None:
     """Return the release that a test runs on, if it needs the session's server."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("server") if callspec else None
+
+
+def _has_index(test: pytest.Item) -> bool:
+    """Return whether publications of a test make the vector index, as those of users do."""
+    return _room_of(test) not in ROOMS_WITHOUT_INDEX or bool(test.get_closest_marker("vector_index"))
+
+
+def _changes_schema(test: pytest.Item) -> bool:
+    return _server_of(test) is not None and (_has_index(test) or bool(test.get_closest_marker("constraint")))
 
 
 def _series(config: pytest.Config) -> list[str]:
@@ -236,8 +250,7 @@ def connection_settings(server: LiveServer) -> tuple[str, str, str]:
 @pytest.fixture
 def indexed(request: pytest.FixtureRequest) -> bool:
     """Whether publications of this test make the vector index, as those of users do."""
-    has_index = _room_of(request.node) not in ROOMS_WITHOUT_INDEX
-    return has_index or request.node.get_closest_marker("vector_index") is not None
+    return _has_index(request.node)
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ def constrain(cypher, what):
 
 
 @pytest.mark.live
+@pytest.mark.constraint
 @pytest.mark.parametrize("each", [["run", "rank"], slow([*UNIQUE])])
 def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, store, ring, each):
     for what in each:
@@ -54,6 +55,7 @@ def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, s
 
 
 @pytest.mark.live
+@pytest.mark.constraint
 @pytest.mark.parametrize(
     ("what", "statement", "nth", "versions"),
     [
@@ -91,6 +93,7 @@ def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, wh
 
 
 @pytest.mark.live
+@pytest.mark.constraint
 @pytest.mark.parametrize("what", ["previous", slow("creator")])
 def test_prune_and_clear_finish_whatever_constraint_there_is(cypher, store, ring, what):
     """A process died after its first switch; then somebody made a constraint."""

@@ -14,7 +14,7 @@ from heat_neo4j.errors import WriteRefused
 from heat_neo4j.inputs.files import read_graph_files
 from tests.support.live_graph import snapshot
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.constraint]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ATTRIBUTES = ",x,y\n1,1.5,0\n2,0,0\n3,0,-2\n9,0,7\n"

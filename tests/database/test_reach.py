@@ -258,6 +258,7 @@ def test_a_rollback_finds_a_node_that_loses_its_labels_after_it_has_left(store, 
 
 @pytest.mark.live
 @pytest.mark.one_release
+@pytest.mark.constraint
 def test_a_withdrawal_restores_a_node_that_has_just_lost_its_labels(store, cypher, ring):
     publish(store, ring, 0)
     before = cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key")

@@ -248,6 +248,7 @@ def test_a_killed_process_loses_nothing(cypher, server, store, ring, words, is_p
 
 
 @live
+@pytest.mark.constraint
 @pytest.mark.parametrize(("versions", "name"), [(1, f"{CLASS}Previous"), slow(0, CLASS)])
 def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, versions, name):
     """It is made after the first switch, when it is too late to look for it."""

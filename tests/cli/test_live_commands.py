@@ -34,8 +34,19 @@ def cypher(server):
             "MATCH (n) WHERE n:CliPaper OR (n:HeatRun|HeatVersion AND n.model = 'cli') "
             "OR (n:HeatModel AND n.name = 'cli') DETACH DELETE n"
         )
-        for index in ("cli_CliPaper", "_cliStaged_CliPaper"):
-            run(f"DROP INDEX {index} IF EXISTS")
+
+
+def drop_indexes(cypher):
+    for index in ("cli_CliPaper", "_cliStaged_CliPaper"):
+        cypher(f"DROP INDEX {index} IF EXISTS")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_index_is_left(server):
+    """Drop the indexes after the last test: after each change of them Neo4j plans every statement anew."""
+    yield
+    with open_cypher(server) as run:
+        drop_indexes(run)
 
 
 @pytest.fixture
@@ -274,6 +285,7 @@ def test_runs_are_listed_and_shown(invoke, cypher):
 
 
 def test_clear_asks_and_takes_no_for_an_answer(invoke, cypher, monkeypatch):
+    drop_indexes(cypher)
     before = snapshot(cypher)
     invoke(*EMBED)
     published = snapshot(cypher)

@@ -102,7 +102,7 @@ def truncated_svd(
     left, values, right = largest_singular(own, rank)
     of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
     of_source[sources], of_target[targets] = left * values, right.T
-    return VectorScorer(of_source, other=of_target)
+    return VectorScorer(of_source, of_target)
 
 
 def fastrp(graph: Graph, n_components: int, seed: int, *, attributes: bool = False) -> NDArray[np.float64]:

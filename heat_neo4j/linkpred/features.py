@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +31,7 @@ from heat_neo4j.linkpred.baselines import (
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
 from heat_neo4j.linkpred.scorers import (
+    CombinedScorer,
     DirectedScorer,
     DistanceScorer,
     NodeScorer,
@@ -86,40 +87,23 @@ _ITERATIONS = 7  # power iterations of the SVD; more did not improve the ranking
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
 
-@dataclass(frozen=True)
-class Feature(DirectedScorer):
-    """A scorer, optionally as log(1 + x), minus the value of the reversed pair if `back` is set."""
+class Feature(CombinedScorer):
+    """A scorer, optionally as log(1 + x), minus the value of the reversed pair if `back` is given."""
 
-    scorer: DirectedScorer
-    log: bool = False
-    back: DirectedScorer | None = None  # scorer of the reversed pair, to subtract
+    def __init__(
+        self, scorer: DirectedScorer, *, log: bool = False, back: DirectedScorer | None = None
+    ) -> None:
+        super().__init__(*([scorer] if back is None else [scorer, back]))
+        self._log = log
 
-    @property
-    def n_nodes(self) -> int:  # type: ignore[override]
-        """Number of second nodes."""
-        return self.scorer.n_nodes
+    def odd(self) -> Feature:
+        """Return the feature minus that of the reversed pair."""
+        (scorer,) = self._scorers
+        return Feature(scorer, log=self._log, back=scorer.reversed())
 
-    def pairs(self, pairs: Rows) -> Array:
-        """Return the feature values of pairs, shape (m,)."""
-        there = self._shaped(self.scorer.pairs(pairs))
-        return there if self.back is None else there - self._shaped(self.back.pairs(pairs))
-
-    def rows(self, begin: int, end: int) -> Array:
-        """Return the feature values of first nodes `begin` to `end` - 1 with every second node."""
-        there = self._shaped(self.scorer.rows(begin, end))
-        return there if self.back is None else there - self._shaped(self.back.rows(begin, end))
-
-    def reversed(self) -> Feature:
-        """Return the feature that gives (v, u) the value of (u, v)."""
-        return Feature(self.scorer.reversed(), self.log, None if self.back is None else self.back.reversed())
-
-    def between(self, first: Rows, second: Rows) -> Feature:
-        """Return the feature restricted to some first and second nodes."""
-        back = None if self.back is None else self.back.between(first, second)
-        return Feature(self.scorer.between(first, second), self.log, back)
-
-    def _shaped(self, scores: Array) -> Array:
-        return np.log1p(np.maximum(scores, 0.0)) if self.log else scores
+    def _combined(self, scores: Sequence[Array]) -> Array:
+        there, *back = [np.log1p(np.maximum(each, 0.0)) if self._log else each for each in scores]
+        return there - back[0] if back else there
 
 
 class PairFeatures:
@@ -257,7 +241,7 @@ class PatternFeatures:
         of_pairs = {"chain": self._chain, **paths, **self._alike}
         return {
             **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
-            **{name: _odd(feature) for name, feature in of_pairs.items() if name in DIRECTION},
+            **{name: feature.odd() for name, feature in of_pairs.items() if name in DIRECTION},
         }
 
     @property
@@ -402,7 +386,7 @@ class PatternFeatures:
         of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
         of_source[sources[linked[0]]], of_target[targets[linked[1]]] = of_sources * values, of_targets.T
         return {
-            name: Feature(VectorScorer(of_source[:, low:high], other=of_target[:, low:high]))
+            name: Feature(VectorScorer(of_source[:, low:high], of_target[:, low:high]))
             for name, low, high in _BANDS
             if low < rank
         }
@@ -414,7 +398,3 @@ def _of_source(values: Array, nothing: Array) -> Feature:
 
 def _of_target(values: Array, nothing: Array) -> Feature:
     return Feature(NodeScorer(nothing, np.add, values))
-
-
-def _odd(feature: Feature) -> Feature:
-    return Feature(feature.scorer, feature.log, feature.scorer.reversed())

@@ -7,6 +7,7 @@ in its last digits between (u, v) and (v, u).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -262,70 +263,66 @@ class DenseProductScorer(DirectedScorer):
         return type(self)(self._left, self._right, self._first[first], self._second[second])
 
 
-class SumScorer(DirectedScorer):
-    """The weighted sum of several scores of the same nodes; weights default to 1."""
+class CombinedScorer(DirectedScorer):
+    """A function of several scores of the same nodes, which a subclass gives as `_combined`."""
 
-    def __init__(self, *scorers: DirectedScorer, weights: Sequence[float] | None = None) -> None:
+    def __init__(self, *scorers: DirectedScorer) -> None:
         self._scorers = scorers
-        self._weights = [1.0] * len(scorers) if weights is None else list(weights)
         self.n_nodes = scorers[0].n_nodes
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return self._total(each.pairs(pairs) for each in self._scorers)
+        return self._combined([each.pairs(pairs) for each in self._scorers])
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
-        return self._total(each.rows(begin, end) for each in self._scorers)
-
-    def reversed(self) -> SumScorer:
-        """Return the scorer of (v, u)."""
-        return SumScorer(*(each.reversed() for each in self._scorers), weights=self._weights)
-
-    def between(self, first: Rows, second: Rows) -> SumScorer:
-        """Return the scorer restricted to the given nodes."""
-        return SumScorer(*(each.between(first, second) for each in self._scorers), weights=self._weights)
-
-    def _total(self, scores: Iterable[Array]) -> Array:
-        weighted = (each * weight for each, weight in zip(scores, self._weights, strict=True))
-        return np.asarray(sum(weighted))
-
-
-class ProductScorer(DirectedScorer):
-    """The product of two scores of the same nodes."""
-
-    def __init__(self, one: DirectedScorer, two: DirectedScorer) -> None:
-        self._one, self._two = one, two
-        self.n_nodes = one.n_nodes
-
-    def pairs(self, pairs: Pairs) -> Array:
-        """Return the scores of pairs, shape (m,)."""
-        return self._one.pairs(pairs) * self._two.pairs(pairs)
-
-    def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
-        return self._one.rows(begin, end) * self._two.rows(begin, end)
+        return self._combined([each.rows(begin, end) for each in self._scorers])
 
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""
-        return type(self)(self._one.reversed(), self._two.reversed())
+        return self._of(each.reversed() for each in self._scorers)
 
     def between(self, first: Rows, second: Rows) -> Self:
         """Return the scorer restricted to the given nodes."""
-        return type(self)(self._one.between(first, second), self._two.between(first, second))
+        return self._of(each.between(first, second) for each in self._scorers)
+
+    def _of(self, scorers: Iterable[DirectedScorer]) -> Self:
+        """Return the same function of other scores."""
+        other = copy(self)
+        CombinedScorer.__init__(other, *scorers)
+        return other
+
+    def _combined(self, scores: Sequence[Array]) -> Array:
+        raise NotImplementedError
+
+
+class SumScorer(CombinedScorer):
+    """The weighted sum of several scores of the same nodes; weights default to 1."""
+
+    def __init__(self, *scorers: DirectedScorer, weights: Sequence[float] | None = None) -> None:
+        super().__init__(*scorers)
+        self._weights = [1.0] * len(scorers) if weights is None else list(weights)
+
+    def _combined(self, scores: Sequence[Array]) -> Array:
+        return np.asarray(sum(each * weight for each, weight in zip(scores, self._weights, strict=True)))
+
+
+class ProductScorer(CombinedScorer):
+    """The product of two scores of the same nodes."""
+
+    def _combined(self, scores: Sequence[Array]) -> Array:
+        return scores[0] * scores[1]
 
 
 class VectorScorer(DirectedScorer):
     """The inner product of dense vectors of the first nodes, shape (M, K), and the second nodes, (N, K).
 
-    `weights` holds one weight per coordinate, by default 1. `other` defaults to `vectors`; unit vectors give
-    the cosine.
+    `other` defaults to `vectors`; unit vectors give the cosine.
     """
 
-    def __init__(self, vectors: Array, weights: Array | None = None, other: Array | None = None) -> None:
+    def __init__(self, vectors: Array, other: Array | None = None) -> None:
         self._first = np.asarray(vectors, dtype=np.float64)
-        second = self._first if other is None else np.asarray(other, dtype=np.float64)
-        self._second = second if weights is None else second * weights
+        self._second = self._first if other is None else np.asarray(other, dtype=np.float64)
         self.n_nodes = len(self._second)
 
     def pairs(self, pairs: Pairs) -> Array:
@@ -339,8 +336,8 @@ class VectorScorer(DirectedScorer):
 
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""
-        return type(self)(self._second, other=self._first)
+        return type(self)(self._second, self._first)
 
     def between(self, first: Rows, second: Rows) -> Self:
         """Return the scorer restricted to the given nodes."""
-        return type(self)(self._first[first], other=self._second[second])
+        return type(self)(self._first[first], self._second[second])

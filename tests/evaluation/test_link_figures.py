@@ -62,8 +62,10 @@ def links_of(graph: Graph, kind: str) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize("pattern", [RATED, KNOWS], ids=str)
 def test_figures_equal_those_of_a_slow_twin(pattern: Pattern) -> None:
-    scorer = VectorScorer(np.random.default_rng(3).integers(-1, 2, size=(50, 3)), np.array([3.0, 1.0, 1.0]),
-                          np.random.default_rng(4).integers(-1, 2, size=(50, 3)))  # fmt: skip
+    scorer = VectorScorer(
+        np.random.default_rng(3).integers(-1, 2, size=(50, 3)) * np.array([3.0, 1.0, 1.0]),
+        np.random.default_rng(4).integers(-1, 2, size=(50, 3)),
+    )
     score = lambda u, v: float(scorer.pairs(np.array([[u, v]]))[0])  # noqa: E731
     found = held_out_links(GRAPH, SPLIT, pattern, 0)
     assert found is not None
@@ -129,7 +131,7 @@ def test_parameters_of_baselines_are_chosen_by_links_held_out_of_training() -> N
 
     def taste(graph, pattern, sign):
         seen.append(graph.n_edges)
-        return VectorScorer(sign * np.eye(3)[np.arange(50) % 3], other=np.eye(3)[np.arange(50) % 3])
+        return VectorScorer(sign * np.eye(3)[np.arange(50) % 3], np.eye(3)[np.arange(50) % 3])
 
     variants = {"against": partial(taste, sign=-1.0), "with": partial(taste, sign=1.0)}
     scorers = Tuned(variants)(SPLIT.train, 0)

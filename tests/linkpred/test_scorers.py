@@ -37,7 +37,6 @@ BY_HAND = {
     ),
     "sum": (scorers.NodeScorer(VALUES, np.add), lambda u, v: VALUES[u] + VALUES[v]),
     "vectors": (scorers.VectorScorer(VECTORS), lambda u, v: VECTORS[u] @ VECTORS[v]),
-    "weighted": (scorers.VectorScorer(VECTORS, WEIGHTS), lambda u, v: (VECTORS[u] * WEIGHTS) @ VECTORS[v]),
 }
 
 
@@ -94,7 +93,7 @@ DIRECTED = {
         LINKS, sparse.random_array((7, 8), density=0.5, rng=RNG, format="csr"),
         sparse.random_array((N, 8), density=0.3, rng=RNG, format="csr"),
     ),
-    "vectors": scorers.VectorScorer(VECTORS, WEIGHTS, RNG.normal(size=(7, 4))),
+    "vectors": scorers.VectorScorer(VECTORS, RNG.normal(size=(7, 4))),
     "dense": scorers.DenseProductScorer(WHOLE, WHOLE[:5] + 1, PLACES, np.array([4, 0, -1, 1, 2, 3, 3])),
 }  # fmt: skip
 

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from heat_neo4j._utils.closing import Closing
-from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.connection import Auth, Driver, ServerInfo
 from heat_neo4j.database.index.nearest import find_neighbours
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import inspect_server
 from heat_neo4j.database.publish.publication import rollback
@@ -22,7 +20,7 @@ from heat_neo4j.database.publish.published_index import create_index, drop_index
 from heat_neo4j.database.publish.removal import clear, prune
 from heat_neo4j.database.read.checking import ProjectionReport
 from heat_neo4j.database.read.queries import run_cypher, run_query
-from heat_neo4j.database.runs import RunRecord, nothing_published, read_runs
+from heat_neo4j.database.runs import nothing_published, read_runs
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import load_graph
 from heat_neo4j.errors import ConfigError
@@ -30,7 +28,6 @@ from heat_neo4j.evaluation.hierarchy import evaluate_hierarchy
 from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.local_server.server import resolve_server
 from heat_neo4j.pipeline import class_questions, cluster_questions, duplicate_questions, link_questions
 from heat_neo4j.pipeline import embed as jobs
@@ -286,46 +283,7 @@ class Database(Closing):
     embed = _verb(jobs.embed)
     links = _verb(jobs.predict)
 
-    def publish(
-        self,
-        graph: Graph,
-        estimator: HEAT,
-        links: PredictedLinks | None = None,
-        *,
-        model: str | WriteNames = "heat",
-        overwrite: bool = False,
-        on_progress: Progress | bool = False,
-    ) -> RunRecord:
-        """Publish coordinates, and predicted links, as one version of a model.
-
-        Parameters
-        ----------
-        graph : Graph
-            As read from this database.
-        estimator : HEAT
-            Fitted on it, loaded, or made by `HEAT.from_points`. If it was fitted elsewhere, such as on data
-            frames with the same keys, publish ``HEAT.from_points(graph, estimator.transform(graph))``.
-        links : PredictedLinks, optional
-            As predicted by it; earlier ones stay published if not given.
-        model, overwrite, on_progress
-            As for `embed`.
-
-        Returns
-        -------
-        RunRecord
-            What was published.
-
-        Raises
-        ------
-        ValueError
-            If the graph came from no database, or estimator and links are not of it: then the message counts
-            the nodes that the estimator lacks.
-        """
-        _check_is_of(estimator, graph)
-        report = jobs.publish(
-            self._store, graph, estimator, links, model=model, overwrite=overwrite, on_progress=on_progress
-        )
-        return report.run
+    publish = _verb(jobs.publish)
 
     def load(self, model: str = "heat", *, on_progress: Progress | bool = False) -> HEAT:
         """Return a published model as if it had been fitted here: parameters, points, graph and link score.
@@ -415,22 +373,3 @@ class Database(Closing):
     index_status = _verb(index_status)
     create_index = _verb(create_index)
     drop_index = _verb(drop_index)
-
-
-def _check_is_of(model: HEAT, graph: Graph) -> None:
-    """Raise a ValueError if a model was fitted on another graph, or its nodes are in another order."""
-    own = getattr(model, "graph_", None)
-    if own is None or own is graph or not graph.node_ids:  # other checks deal with these
-        return
-    same_nodes = own.node_ids == graph.node_ids if own.node_ids else own.names == graph.names
-    if same_nodes and (not hasattr(model, "training_") or own.digest() == graph.digest()):
-        return
-    missing = list(set(graph.names) - set(own.names))
-    what = "it has the same nodes, and was fitted elsewhere"
-    if missing:
-        lacks = plural(len(missing), "node")
-        what = f"it lacks {lacks} of {graph.n_nodes:,}, such as {min(missing, key=str)!r}"
-    raise ValueError(
-        f"the model was not fitted on this graph ({what}): publish HEAT.from_points(graph, "
-        "model.transform(graph)), which takes its points by the names of nodes"
-    )

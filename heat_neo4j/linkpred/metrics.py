@@ -78,28 +78,22 @@ def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRank
     return NodeRanking(ranks, float(np.mean(partners_at_least / (partners_at_least + at_least))))
 
 
-def expected_calibration_error(
-    probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 15, *, weights: ArrayLike | None = None
-) -> float:
+def expected_calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 15) -> float:
     """Return the expected calibration error over `n_bins` bins of equal width.
 
-    It is the sum over bins of (share of the weight in the bin) * abs(mean probability - mean outcome), in
-    [0, 1]. `weights`, 1 by default, reweight the sample to another share of edges. Raises ValueError if sizes
-    differ, the arrays are empty, a probability is outside [0, 1], or a weight is invalid. See M. P. Naeini et
-    al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
+    It is the sum over bins of (share of the pairs in the bin) * abs(mean probability - mean outcome), in
+    [0, 1]. Raises ValueError if sizes differ, the arrays are empty, or a probability is outside [0, 1]. See
+    M. P. Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
     """
     p = np.asarray(probabilities, dtype=np.float64).ravel()
     true = np.asarray(outcomes, dtype=np.float64).ravel()
-    w = np.ones_like(p) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
-    if not p.size == true.size == w.size or p.size == 0:
-        raise ValueError(f"{p.size} probabilities for {true.size} outcomes and {w.size} weights")
+    if p.size != true.size or p.size == 0:
+        raise ValueError(f"{p.size} probabilities for {true.size} outcomes")
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("probabilities must lie in [0, 1]")
-    if not ((w >= 0).all() and w.sum() > 0 and np.isfinite(w).all()):
-        raise ValueError("weights must be finite, at least 0, and not all 0")
     bins = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
-    differences = np.bincount(bins, weights=w * (p - true), minlength=n_bins)
-    return float(np.abs(differences).sum() / w.sum())
+    differences = np.bincount(bins, weights=p - true, minlength=n_bins)
+    return float(np.abs(differences).sum() / p.size)
 
 
 def _checked(what: str, edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:

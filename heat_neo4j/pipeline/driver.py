@@ -174,7 +174,6 @@ def run_job(
     *,
     checkpoint: Checkpoint | None = None,
     new_recipe: bool = False,
-    notes: tuple[str, ...] = (),
     plan_only: bool = False,
 ) -> Work:
     """Read the graph, make a plan and execute it; with `plan_only`, stop after planning.
@@ -204,7 +203,7 @@ def run_job(
         session.clock.lap("compare")
     session.log(LogLine(f"{plan.mode}: {plan.reason}", event="plan"))
     checkpoint = checkpoint or Checkpoint(None)
-    work = Work(session, job, state, plan, checkpoint, job.model, (*reading_notes, *notes))
+    work = Work(session, job, state, plan, checkpoint, job.model, tuple(reading_notes))
     if plan_only:
         return work
     if plan.mode != NOTHING:

@@ -10,11 +10,12 @@ from typing import Any
 
 from sklearn.base import clone
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import nothing_published
+from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
@@ -133,37 +134,37 @@ def publish(
     links: PredictedLinks | None = None,
     *,
     model: str | WriteNames = "heat",
-    coordinates: str = "poincare",
     overwrite: bool = False,
-    index: bool = True,
     on_progress: Progress | bool = False,
-) -> RunReport:
-    """Publish a fitted model, and links that were predicted from it, as one version.
-
-    It is recorded as `embed` records a run, so that `refresh` can continue from it.
+) -> RunRecord:
+    """Publish coordinates, and predicted links, as one version of a model.
 
     Parameters
     ----------
     graph : Graph
-        As read from it; the model was fitted on it.
+        As read from this database.
     estimator : HEAT
-        The fitted model.
+        Fitted on it, loaded, or made by `HEAT.from_points`. If it was fitted elsewhere, such as on data
+        frames with the same keys, publish ``HEAT.from_points(graph, estimator.transform(graph))``.
     links : PredictedLinks, optional
-        What `predict_links` gave; earlier predicted links of the model stay published if not given.
-    model, coordinates, overwrite, index, on_progress
+        As predicted by it; earlier ones stay published if not given.
+    model, overwrite, on_progress
         As for `embed`.
 
     Returns
     -------
-    RunReport
+    RunRecord
+        What was published; `refresh` can continue from it.
 
     Raises
     ------
     ValueError
-        If the graph came from no database, or model and links are not of it.
+        If the graph came from no database, or estimator and links are not of it: then the message counts
+        the nodes that the estimator lacks.
     LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
+    _check_is_of(estimator, graph)
     names = model if isinstance(model, WriteNames) else WriteNames(model)
     if not graph.provenance.projection:
         raise ValueError("only a graph read from a database can be published: this one was not")
@@ -172,9 +173,28 @@ def publish(
         score = "link" if isinstance(links.score, LinkScore) else "distance"
         options = LinkOptions(**links.search, score=score)
     projection = Projection.from_dict(graph.provenance.projection)
-    job = Job(projection, estimator, names, coordinates, options, overwrite=overwrite, index=index)
+    job = Job(projection, estimator, names, links=options, overwrite=overwrite)
     with open_session(store, names.model, as_progress(on_progress), dry_run=False) as session:
-        return publish_fitted(session, job, graph, links)
+        return publish_fitted(session, job, graph, links).run
+
+
+def _check_is_of(model: HEAT, graph: Graph) -> None:
+    """Raise a ValueError if a model was fitted on another graph, or its nodes are in another order."""
+    own = getattr(model, "graph_", None)
+    if own is None or own is graph or not graph.node_ids:  # other checks deal with these
+        return
+    same_nodes = own.node_ids == graph.node_ids if own.node_ids else own.names == graph.names
+    if same_nodes and (not hasattr(model, "training_") or own.digest() == graph.digest()):
+        return
+    missing = list(set(graph.names) - set(own.names))
+    what = "it has the same nodes, and was fitted elsewhere"
+    if missing:
+        lacks = plural(len(missing), "node")
+        what = f"it lacks {lacks} of {graph.n_nodes:,}, such as {min(missing, key=str)!r}"
+    raise ValueError(
+        f"the model was not fitted on this graph ({what}): publish HEAT.from_points(graph, "
+        "model.transform(graph)), which takes its points by the names of nodes"
+    )
 
 
 def predict(

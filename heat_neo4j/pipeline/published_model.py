@@ -248,7 +248,7 @@ def name_values(store: Neo4jStore, published: PublishedModel, caption: Key | Non
 
 
 def names_of_rows(
-    store: Neo4jStore, graph: Graph, projection: Projection, rows: Sequence[int], longest: int = 40
+    store: Neo4jStore, graph: Graph, projection: Projection, rows: Sequence[int]
 ) -> dict[int, str]:
     """Return the names of some nodes of a graph, in the form of `node_names`."""
     ids = {row: graph.node_ids[row] for row in rows}
@@ -257,7 +257,7 @@ def names_of_rows(
     for row, element_id in ids.items():
         labels = [label for label, carries in graph.labels.items() if carries[row]]
         value = projection.keys.value_of(labels, properties.get(element_id, {}))
-        names[row] = name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
+        names[row] = name_of(value, labels, element_id, first=projection.labels or (), longest=40)
     return names
 
 

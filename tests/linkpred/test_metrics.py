@@ -99,22 +99,10 @@ def test_calibration_error_at_its_ends() -> None:
     assert metrics.expected_calibration_error([0.5, 0.5], [True, False]) == 0.0
 
 
-def test_weights_of_a_pair_are_as_good_as_repeating_it() -> None:
-    rng = np.random.default_rng(0)
-    p, times = rng.random(50), rng.integers(1, 5, 50)
-    true = rng.random(50) < 0.4
-    weighted = metrics.expected_calibration_error(p, true, weights=times)
-    repeated = metrics.expected_calibration_error(np.repeat(p, times), np.repeat(true, times))
-    assert weighted == pytest.approx(repeated, abs=1e-12)
-
-
 def test_calibration_error_refuses_nonsense() -> None:
-    for p, true, weights in (([], [], None), ([0.5], [True, False], None), ([0.5], [True], [1.0, 2.0])):
+    for p, true in (([], []), ([0.5], [True, False])):
         with pytest.raises(ValueError, match="probabilities for"):
-            metrics.expected_calibration_error(p, true, weights=weights)
+            metrics.expected_calibration_error(p, true)
     for p in ([1.5], [-0.1], [np.nan]):
         with pytest.raises(ValueError, match=r"in \[0, 1\]"):
             metrics.expected_calibration_error(p, [True])
-    for weights in ([0.0], [-1.0], [np.inf]):
-        with pytest.raises(ValueError, match="weights must be"):
-            metrics.expected_calibration_error([0.5], [True], weights=weights)

@@ -433,15 +433,15 @@ def _transactions(connection: Connection) -> set[str]:
 
 @contextmanager
 def write_lease(
-    connection: Connection, model: str = "heat", seconds: float = LEASE_SECONDS, *, damaged_too: bool = False
+    connection: Connection, model: str = "heat", seconds: float = LEASE_SECONDS
 ) -> Iterator[Lease]:
     """Hold the lease of a model, after finishing or undoing an interrupted publication.
 
-    Raises ProjectionError if the version is damaged, unless `damaged_too`, for removal.
+    Raises ProjectionError if the version is damaged.
     """
     with Lease(connection, model, seconds) as lease:
         if lease.staging is not None:
-            finish(lease, damaged_too=damaged_too)
+            finish(lease)
         yield lease
 
 

@@ -18,6 +18,7 @@ from heat_neo4j._utils.frames import Result, column_of
 from heat_neo4j._utils.frames import Rows as Table
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.classes.comparable import telltale_properties, telltale_types, without_types
 from heat_neo4j.classes.figures import ClassFigures, calibration_error, f1_scores
 from heat_neo4j.classes.pool import fit_pool, log_chances, pooled
 from heat_neo4j.classes.views import ATTRIBUTES, normalized_adjacency, together, views
@@ -35,6 +36,7 @@ _MOST = 10_000  # labelled nodes that models are fitted on
 _STRENGTHS = (1.0, 10.0, 100.0)  # inverse regularisation that is tried
 _STAY, _ROUNDS = 0.1, 30  # of the spreading of classes
 _LEAST_SHARE = 1e-3
+_MANY_NUMBERS = 20  # classes that are numbers
 _FIT: Mapping[str, Any] = {"tol": 1e-3, "max_iter": 100}
 
 
@@ -210,7 +212,11 @@ def predict_classes(
     """
     asked, known = _asked(graph, values, label)
     classes, codes = _classes([values[row] for row in known.tolist()])
-    parts = views(embedding, graph, seed, without)
+    types = telltale_types(graph, known, asked)
+    properties = [each for each in telltale_properties(graph, known, asked) if each.name != without]
+    graph = without_types(graph, {each.name for each in types})
+    unread = {each.name for each in properties} | ({without} if without is not None else set())
+    parts = views(None if types or properties else embedding, graph, seed, unread)
     if len(parts) > 1:
         parts[TOGETHER] = together(parts)
     random = np.random.default_rng(seed)
@@ -243,7 +249,7 @@ def predict_classes(
         evidence=(weights[:, None] * (logs[:, rows, chosen] - logs[:, rows, second])).T,
         weights=dict(zip(unseen, weights.tolist(), strict=True)),
         figures=_figures(unseen, truth, fold, n_classes),
-        notes=_notes(classes, codes),
+        notes=(*map(str, (*types, *properties)), *_notes(classes, codes)),
     )
 
 
@@ -277,7 +283,8 @@ def _classes(values: Sequence[Any]) -> tuple[tuple[Any, ...], Codes]:
     )
     if wrong is not None:
         raise ClassificationError(
-            f"a class is a text, an integer or a boolean, got {display_text(wrong, 80)!r}"
+            f"a class is a text, an integer or a boolean, got {display_text(wrong, 80)} "
+            f"({type(wrong).__name__})"
         )
     classes = tuple(sorted(set(values), key=lambda value: (isinstance(value, str), value)))
     if len(classes) < 2:
@@ -391,8 +398,12 @@ def _figures(unseen: Mapping[str, Array], truth: Codes, fold: Rows, n_classes: i
 
 
 def _notes(classes: tuple[Any, ...], codes: Codes) -> tuple[str, ...]:
+    notes = []
+    if len(classes) > _MANY_NUMBERS and not any(isinstance(value, str) for value in classes):
+        low, high = classes[0], classes[-1]
+        notes.append(f"{len(classes):,} numbers are classes: {low} is as unlike {classes[1]} as {high}")
     rare = int(np.count_nonzero(np.bincount(codes, minlength=len(classes)) < _FOLDS))
-    if not rare:
-        return ()
-    which = "1 class has" if rare == 1 else f"{rare:,} classes have"
-    return (f"{which} fewer than {_FOLDS} nodes and can hardly be predicted",)
+    if rare:
+        which = "1 class has" if rare == 1 else f"{rare:,} classes have"
+        notes.append(f"{which} fewer than {_FOLDS} nodes and can hardly be predicted")
+    return tuple(notes)

@@ -7,6 +7,7 @@ contains a class, so a model may see all nodes in them.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,14 @@ _COMPONENTS = 256
 _FILLED = 0.25  # a column filled for this share of nodes is centred; the others are weighted like words
 
 
-def views(embedding: Array | None, graph: Graph, seed: int, without: str | None = None) -> dict[str, Array]:
+def views(
+    embedding: Array | None, graph: Graph, seed: int, without: Collection[str] = ()
+) -> dict[str, Array]:
     """Return the views of all nodes by name, each of shape (N, at most 256).
 
-    `embedding` has shape (N, d + 1), on the hyperboloid; without it there is no place. The property `without`
-    is left out of the attributes. A view of which nothing is known, such as attributes that do not vary, is
-    left out.
+    `embedding` has shape (N, d + 1), on the hyperboloid; without it there is no place. The properties
+    `without` are left out of the attributes. A view of which nothing is known, such as attributes that do not
+    vary, is left out.
     """
     found = {} if embedding is None else {PLACE: _evened(tangent(embedding))}
     columns = _columns(graph, without)
@@ -65,14 +68,14 @@ def normalized_adjacency(graph: Graph) -> sparse.csr_array:
     return sparse.csr_array(scale @ joined @ scale)
 
 
-def _columns(graph: Graph, without: str | None) -> sparse.csr_array | None:
+def _columns(graph: Graph, without: Collection[str]) -> sparse.csr_array | None:
     """Return the weighted attributes; each property counts alike if the graph tells them apart."""
     if graph.attributes is None or not graph.n_attributes:
         return None
     blocks = [
         normalize(_weighted(sparse.csr_array(compared_block(entry, graph.attributes[:, columns], known))))
         for entry, columns, known in graph.attribute_blocks()
-        if entry["property"] != without
+        if entry["property"] not in without
     ]
     if graph.provenance.attribute_recipe:
         return sparse.csr_array(sparse.hstack(blocks)) if blocks else None
@@ -98,7 +101,7 @@ def _weighted(columns: sparse.csr_array) -> sparse.csr_array:
 def _relationships(graph: Graph) -> sparse.csr_array:
     """Return the neighbours of each node, by type and direction; a column is a neighbour of several nodes."""
     n, own = graph.n_nodes, graph.relationships
-    if own is None:
+    if own is None or not own.types:
         matrix = graph.adjacency
     else:
         directed = [own.matrix(name, n) for name in own.types]

@@ -121,8 +121,8 @@ def test_only_nodes_like_those_with_a_class_are_asked() -> None:
         (["a", "b"] * 9 + [None] * (N - 18), "18 nodes with a class: 20 are needed"),
         (["a"] * N, "all nodes with a class have the same, 'a'"),
         ([str(row) for row in range(N)], "240 classes for 240 nodes: nothing to learn"),
-        ([["a"]] * N, "a class is a text, an integer or a boolean, got 'a'"),
-        ([0.5] * N, "got '0.5'"),
+        ([["a"]] * N, "a class is a text, an integer or a boolean, got a .list"),
+        ([0.5] * N, "got 0.5 .float"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(values: list[Any], message: str) -> None:
@@ -137,6 +137,12 @@ def test_a_rare_class_is_noted() -> None:
     assert found.notes == ("1 class has fewer than 5 nodes and can hardly be predicted",)
 
 
+def test_many_numbers_are_noted() -> None:
+    graph, _ = communities()
+    found = predict_classes(graph, None, [1900 + row % 24 for row in range(N)])
+    assert found.notes == ("24 numbers are classes: 1900 is as unlike 1901 as 1923",)
+
+
 def test_the_property_itself_is_no_attribute() -> None:
     graph, truth = communities()
     kinds = sparse.csr_array(np.array([[name == kind for kind in KINDS] for name in truth], dtype=float))
@@ -149,7 +155,7 @@ def test_the_property_itself_is_no_attribute() -> None:
         sparse.csr_array(sparse.hstack((graph.attributes, kinds))),
         provenance=Provenance(attribute_recipe=recipe),
     )
-    without = views(None, both, 0, without="kind")[ATTRIBUTES]
+    without = views(None, both, 0, without=["kind"])[ATTRIBUTES]
     assert without.shape[1] == 9
     assert views(None, both, 0)[ATTRIBUTES].shape[1] == 12
 

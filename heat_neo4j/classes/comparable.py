@@ -1,0 +1,76 @@
+"""Leave out what nodes with a class have and nodes without one lack.
+
+A city often stands in a property and at the end of a relationship, and then nodes lack both or neither. A
+model that reads the relationship is right on every held-out node and wrong on the nodes it is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.graph import Graph
+
+Rows = NDArray[np.int64]
+
+_USUAL, _HARDLY_ANY = 0.5, 0.1  # shares of the nodes with a class, and without one, that have something
+
+
+@dataclass(frozen=True)
+class Telltale:
+    """A relationship type or a property that hardly any node without a class has."""
+
+    name: str
+    known: float  # share of the nodes with a class that have it
+    asked: float  # of those without
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} and the coordinates are not used: {self.known:.0%} of the nodes with a class have "
+            f"{self.name}, {self.asked:.0%} of those without"
+        )
+
+
+def telltale_types(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:
+    """Return the relationship types that nodes with a class have and nodes without one lack."""
+
+    def have() -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        for name in () if graph.relationships is None else graph.relationships.types:
+            for ends in graph.relationships.of(name):
+                yield name, np.bincount(ends, minlength=graph.n_nodes) > 0
+
+    return _telltale(have(), known, asked)
+
+
+def telltale_properties(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:
+    """Return the attributes that nodes with a class have and nodes without one lack."""
+    return _telltale(((entry["property"], has) for entry, _, has in graph.attribute_blocks()), known, asked)
+
+
+def without_types(graph: Graph, names: set[str]) -> Graph:
+    """Return the graph without the relationships of some types; pairs that others join stay."""
+    own = graph.relationships
+    if own is None or not names:
+        return graph
+    kept = own.some(np.repeat([name not in names for name in own.types], np.diff(own.starts)))
+    ends = (np.ones(2 * len(kept)), (np.r_[kept.source, kept.target], np.r_[kept.target, kept.source]))
+    joined = sparse.csr_array(ends, shape=graph.adjacency.shape)
+    joined.data[:] = 1.0
+    return replace(graph, adjacency=graph.adjacency.multiply(joined), edge_times=None, relationships=kept)
+
+
+def _telltale(
+    have: Iterator[tuple[str, NDArray[np.bool_]]], known: Rows, asked: Rows
+) -> tuple[Telltale, ...]:
+    if not len(asked):
+        return ()
+    found = {}
+    for name, has in have:
+        each = Telltale(name, float(has[known].mean()), float(has[asked].mean()))
+        if each.known >= _USUAL and each.asked <= _HARDLY_ANY:
+            found[name] = each
+    return tuple(found.values())

@@ -1,0 +1,57 @@
+"""What nodes with a class have and nodes without one lack is left out, and a note says so."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from heat_neo4j import HEAT, Graph
+from heat_neo4j.classes.prediction import PredictedClasses, predict_classes
+from heat_neo4j.classes.views import PLACE
+from heat_neo4j.graph import Relationships
+
+CUSTOMERS, CITIES, PRODUCTS = 300, 6, 30
+
+
+def customers(*, lose_the_city: bool) -> tuple[Graph, list[str | None]]:
+    """Return customers who buy at random, and the city of each; some lack it, in both places or in one."""
+    rng = np.random.default_rng(0)
+    city = rng.integers(CITIES, size=CUSTOMERS)
+    lacks = rng.random(CUSTOMERS) < 0.2
+    first_city, first_product = CUSTOMERS, CUSTOMERS + CITIES
+    lives = np.flatnonzero(~lacks if lose_the_city else np.ones(CUSTOMERS, np.bool_))
+    buyers = np.repeat(np.arange(CUSTOMERS), 4)
+    bought = first_product + rng.integers(PRODUCTS, size=len(buyers))
+    pairs = {"LIVES_IN": (lives, first_city + city[lives]), "BOUGHT": (buyers, bought)}
+    relationships = Relationships.from_pairs(pairs)
+    n = first_product + PRODUCTS
+    ends = (relationships.source, relationships.target)
+    labels = {"Customer": np.arange(n) < CUSTOMERS}
+    adjacency = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
+    graph = Graph(adjacency, labels=labels, relationships=relationships)
+    values = [None if lack else f"city {place}" for place, lack in zip(city, lacks, strict=True)]
+    return graph, [*values, *[None] * (n - CUSTOMERS)]
+
+
+def predicted(graph: Graph, values: list[str | None]) -> PredictedClasses:
+    model = HEAT(n_components=3, walks_per_node=2, random_state=0, n_threads=1).fit(graph)
+    return predict_classes(graph, np.asarray(model.embedding_), values, label="Customer")
+
+
+def test_a_relationship_that_is_missing_with_the_class_promises_nothing() -> None:
+    found = predicted(*customers(lose_the_city=True))
+    assert found.probability.max() < 0.6
+    assert found.figures.f1_micro < 0.4
+    assert PLACE not in found.weights
+    assert found.notes == (
+        "LIVES_IN and the coordinates are not used: 100% of the nodes with a class have LIVES_IN, 0% of "
+        "those without",
+    )
+
+
+def test_a_relationship_of_all_nodes_is_used() -> None:
+    found = predicted(*customers(lose_the_city=False))
+    assert found.figures.f1_micro > 0.9
+    assert np.median(found.probability) > 0.9
+    assert PLACE in found.weights
+    assert found.notes == ()

@@ -889,7 +889,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         properties: Mapping[str, Sequence[Any]] | None = None,
         *,
         label: str | None = None,
-        unique: Sequence[str] | None = None,
+        unique: Sequence[str] = (),
         k: int = 100,
         min_probability: float = 0.0,
     ) -> Duplicates:
@@ -907,8 +907,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         label : str, optional
             Compare nodes with this label only. Both nodes of a pair always have the same labels.
         unique : sequence of str, optional
-            Properties of which a thing has one value: pairs that differ in one are left out. By default those
-            that agree by chance in at most 1 % of pairs, and in candidates at least three times as often.
+            Properties of which a thing has one value, such as a birthday: pairs that differ in one are left
+            out. A person may have two email addresses.
         k : int
             How many pairs, 1 or more.
         min_probability : float

@@ -123,7 +123,7 @@ class Compared:
         rarity[levels == 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known) / agreement
         reasons = f"another {name}", f"the same {name}"
         m, u = np.array([1.0 - _AGREE_M, _AGREE_M]), np.array([1.0 - agreement, agreement])
-        return Comparison(name, reasons, levels, m, u, rarity=rarity, chance_agreement=agreement)
+        return Comparison(name, reasons, levels, m, u, rarity=rarity)
 
     def by_vectors(self, name: str, directions: NDArray[Any]) -> Comparison:
         """Compare cosines of vectors, rows of length 1 or of zeros, with those of random pairs.

@@ -51,8 +51,6 @@ class Comparison:
         Pairs at each level that are counted beside the candidates, which may be few.
     rarity : float64 array of shape (m,), optional
         Factor of u for each pair: below 1 where the two agree in a rare value.
-    chance_agreement : float
-        For a property, how often two random nodes agree; 1 for other comparisons.
     """
 
     name: str
@@ -62,7 +60,6 @@ class Comparison:
     u: Array | None = None
     usual: Array | float = 0.5
     rarity: Array | None = None
-    chance_agreement: float = 1.0
 
     def among(self, stays: NDArray[np.bool_]) -> Comparison:
         """Return the comparison in some of the pairs."""

@@ -29,9 +29,6 @@ Array = NDArray[np.float64]
 _SEED = 0
 _RANDOM_PAIRS = 200_000
 _REASONS = 3
-_RARE = 0.01  # chance agreement of an identifying property, at most
-_EXCESS = 3.0  # times as often as by chance its values agree in candidates, at least
-_FEWEST = 3  # candidates that agree in it
 
 
 class NothingToCompareError(ValueError):
@@ -110,7 +107,7 @@ def find_duplicates(
     properties: Mapping[str, Sequence[Any]] | None = None,
     *,
     label: str | None = None,
-    unique: Sequence[str] | None = None,
+    unique: Sequence[str] = (),
     k: int = 100,
     min_probability: float = 0.0,
     n_threads: int | None = None,
@@ -122,7 +119,7 @@ def find_duplicates(
     for name, values in {"names": names, **properties}.items():
         if len(values) != graph.n_nodes:
             raise ValueError(f"{name} has {plural(len(values), 'value')} for {plural(graph.n_nodes, 'node')}")
-    if missing := [name for name in unique or () if name not in properties]:
+    if missing := [name for name in unique if name not in properties]:
         raise ValueError(
             f"unique names {missing[0]!r}, which is no property{did_you_mean(missing[0], properties)}"
         )
@@ -145,7 +142,6 @@ def find_duplicates(
         compared.by_values(name, [values[row] for row in rows.tolist()])
         for name, values in properties.items()
     ]
-    unique = _identifying(comparisons) if unique is None else unique
     differs = np.zeros(len(pairs), dtype=np.bool_)
     notes = []
     for each in comparisons:
@@ -158,6 +154,8 @@ def find_duplicates(
     chance = expit(fitted.log_odds)
     apart = pair_distances(points, pairs)
     found = np.flatnonzero(chance >= min_probability)
+    if len(pairs) and not len(found):
+        notes.append(f"no pair is likelier than {chance.max():.2g}: a lower least probability lists some")
     order = found[np.lexsort((apart[found], -fitted.log_odds[found]))][:k]
     return Duplicates(
         first=rows[pairs[order, 0]],
@@ -211,21 +209,6 @@ def _vectors(graph: Graph, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArr
         if is_vector(entry):
             block = graph.attributes[rows][:, place]
             yield Attribute.of(entry).name, block if isinstance(block, np.ndarray) else block.toarray()
-
-
-def _identifying(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return the properties that identify nodes: agreement by chance is rare, and candidates agree often.
-
-    Where candidates agree no more often than by chance, all values differ, as numbers of records do, and two
-    of them are no contradiction.
-    """
-    found = []
-    for each in comparisons:
-        agree = np.count_nonzero(each.levels == 1)
-        by_chance = each.chance_agreement * np.count_nonzero(each.levels != MISSING)
-        if each.chance_agreement <= _RARE and agree >= max(_FEWEST, _EXCESS * by_chance):
-            found.append(each.name)
-    return found
 
 
 def _reason(comparisons: Sequence[Comparison], weights: Array, place: int) -> str:

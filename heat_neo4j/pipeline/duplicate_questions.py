@@ -94,7 +94,7 @@ def duplicates(
         Node property with the name to compare, of all nodes or of those with a label.
     properties : sequence of str
         Another node property to compare, such as an address.
-    unique : sequence of str, default: those that identify nodes in the data
+    unique : sequence of str
         Node property of which a thing has one value, such as a birthday; pairs that differ in it are left
         out.
     k : int, at least 1
@@ -139,7 +139,7 @@ def duplicates(
             names := name_values(store, published, caption),
             {name: store.read_property(graph, name) for name in compared},
             label=label,
-            unique=unique or None,
+            unique=unique,
             k=k,
             min_probability=min_probability,
         )

@@ -228,7 +228,13 @@ def report(name: str, seed: int, puzzle: Puzzle, most: int) -> bool:
     points = embedded(name, seed, puzzle.graph)
     began = process_time()
     ours = find_duplicates(
-        points, puzzle.graph, puzzle.names, puzzle.properties, label=puzzle.label, n_threads=1
+        points,
+        puzzle.graph,
+        puzzle.names,
+        puzzle.properties,
+        label=puzzle.label,
+        unique=list(puzzle.properties),
+        n_threads=1,
     )
     seconds = process_time() - began
     pairs = list(zip(ours.first.tolist(), ours.second.tolist(), strict=True))

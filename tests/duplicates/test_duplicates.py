@@ -221,13 +221,24 @@ def test_a_pair_with_two_unique_values_is_left_out(case: Case) -> None:
     assert "founded identifies nodes" in found.notes[0]
 
 
-def test_values_that_agree_beyond_chance_identify_nodes_and_numbers_of_records_do_not(case: Case) -> None:
-    numbers = list(range(len(case.names)))
-    assert not case.model.duplicates(case.names, {"number": numbers}, label="Club").notes
-    born = list(case.founded)
-    for row in range(3):
-        born[300 + row] = born[row]
-    assert case.model.duplicates(case.names, {"born": born}, label="Club").notes
+def test_a_property_leaves_no_pair_out_unless_it_is_named_unique(case: Case) -> None:
+    mail = [f"mail {row}" for row in range(len(case.names))]
+    for row in range(50, 90, 2):
+        mail[row] = mail[row + 1]  # agrees far beyond chance
+    plain = case.model.duplicates(case.names, label="Club", k=3)
+    found = case.model.duplicates(case.names, {"mail": mail}, label="Club", k=10**6)
+    assert found.n_candidates == plain.n_candidates
+    pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    assert case.pairs <= pairs
+    assert "another mail" in found.reasons[list(zip(found.first, found.second, strict=True)).index((0, 300))]
+    assert not found.notes
+
+
+def test_a_list_without_a_likely_pair_says_how_likely_the_likeliest_is(case: Case) -> None:
+    best = case.model.duplicates(case.names, label="Club", k=1).probability[0]
+    found = case.model.duplicates(case.names, label="Club", min_probability=1.0)
+    assert len(found) == 0
+    assert found.notes == (f"no pair is likelier than {best:.2g}: a lower least probability lists some",)
 
 
 def test_pairs_have_the_same_labels_and_no_relationship() -> None:

@@ -1,4 +1,4 @@
-"""What to call a group of nodes: its most general node, and the values that set it apart."""
+"""What to call a group of nodes: its most general node, its labels, and the values that set it apart."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ Rows = NDArray[np.int64]
 
 _MISSING = ":missing"
 _LEAST_LIFT = 1.5
+_LEAST_SHARE = 0.05  # of the members
 
 
 def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
@@ -31,12 +32,33 @@ def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
     return int(members[np.lexsort((radii[members], -score))[0]])
 
 
+def label_counts(graph: Graph, groups: Sequence[Rows]) -> list[dict[str, int]]:
+    """Return how many members of each group have which label, the commonest first.
+
+    A node with several labels counts for the rarest. If all nodes count for the same label, or have none, the
+    result is empty.
+    """
+    sizes = {label: int(carries.sum()) for label, carries in graph.labels.items()}
+    by_rarity = sorted(filter(sizes.__getitem__, sizes), key=lambda label: (sizes[label], label))
+    rarest = np.full(graph.n_nodes, len(by_rarity))
+    for place, label in reversed(list(enumerate(by_rarity))):
+        rarest[graph.labels[label]] = place
+    if len(np.unique(rarest)) < 2:
+        return [{}] * len(groups)
+    counts = [np.bincount(rarest[members], minlength=len(by_rarity))[: len(by_rarity)] for members in groups]
+    orders = [np.argsort(-each, kind="stable").tolist() for each in counts]
+    return [
+        {by_rarity[place]: int(each[place]) for place in order if each[place]}
+        for each, order in zip(counts, orders, strict=True)
+    ]
+
+
 def telling_values(graph: Graph, groups: Sequence[Rows], k: int = 3) -> list[tuple[str, ...]]:
     """Return at most k values of attributes that set each of several groups of nodes apart, the best first.
 
     A value is what a node either has or has not: a category, an item of a list, a flag, a word. Numbers,
     vectors and hashed words of texts have no name to show. Values are ranked by p log(p / q), with p their
-    share of the members and q that of all nodes; p is at least 1.5 q.
+    share of the members and q that of all nodes; p is at least 1.5 q, and 0.05.
     """
     if graph.attributes is None or not graph.attribute_names:
         return [()] * len(groups)
@@ -49,7 +71,8 @@ def telling_values(graph: Graph, groups: Sequence[Rows], k: int = 3) -> list[tup
     for members in groups:
         own = _shares(has[members])
         lift = own / usual
-        told = np.where(lift >= _LEAST_LIFT, own * np.log(np.maximum(lift, 1.0)), 0.0)
+        tells = (lift >= _LEAST_LIFT) & (own >= _LEAST_SHARE)
+        told = np.where(tells, own * np.log(np.maximum(lift, 1.0)), 0.0)
         best = np.argsort(-told, kind="stable")[: 2 * k]  # two columns may have the same value
         found.append(tuple(dict.fromkeys(short[best[told[best] > 0]].tolist()))[:k])
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import Result, column_of, make_frame
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j.clusters.grouping import UNKNOWN, Groups, find_groups, updated_groups, usual_levels
-from heat_neo4j.clusters.naming import centre_of, telling_values
+from heat_neo4j.clusters.naming import centre_of, label_counts, telling_values
 from heat_neo4j.clusters.smoothing import smoothed_directions
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import radius
@@ -31,6 +31,7 @@ class Cluster(NamedTuple):
     parent: int | None  # the number of the group on the level above that it is part of
     size: int  # nodes
     name: Any  # the name of its most general node
+    labels: Mapping[str, int]  # how many members have which label; empty if all nodes have the same
     words: tuple[str, ...]  # values of attributes that set it apart, at most three
 
 
@@ -59,7 +60,7 @@ class Clusters(Result):
     >>> clusters
     Clusters(77 nodes in 3 and 9 clusters)
     >>> list(clusters.to_frame("pandas")), list(clusters.summary("pandas"))
-    (['node', 'cluster1', 'cluster2'], ['level', 'cluster', 'parent', 'size', 'name', 'words'])
+    (['node', 'cluster1', 'cluster2'], ['level', 'cluster', 'parent', 'size', 'name', 'labels', 'words'])
     """
 
     groups: Groups
@@ -79,14 +80,17 @@ class Clusters(Result):
         Returns
         -------
         data frame
-            Columns "level", "cluster", "parent" (0 on the first level), "size", "name" and "words", which are
-            joined by commas.
+            Columns "level", "cluster", "parent" (0 on the first level), "size", "name", "labels" with the
+            number of members, and "words"; these two are joined by commas.
         """
         columns: dict[str, Any] = {
             field: [getattr(each, field) for each in self.clusters] for field in Cluster._fields
         }
         columns["parent"] = [parent or UNKNOWN for parent in columns["parent"]]
         columns["name"] = column_of(columns["name"])
+        columns["labels"] = [
+            ", ".join(f"{label} {count}" for label, count in labels.items()) for labels in columns["labels"]
+        ]
         columns["words"] = [", ".join(words) for words in columns["words"]]
         return make_frame(columns, backend)
 
@@ -184,11 +188,12 @@ def _summaries(groups: Groups, graph: Graph, radii: NDArray[np.float64]) -> Iter
         for number in np.unique(column).tolist()
     ]
     found.sort(key=lambda each: (each[0], -len(each[2]), each[1]))
-    words = telling_values(graph, [members for _, _, members in found])
-    for (level, number, members), telling in zip(found, words, strict=True):
+    members_of = [members for _, _, members in found]
+    labels, words = label_counts(graph, members_of), telling_values(graph, members_of)
+    for (level, number, members), own, telling in zip(found, labels, words, strict=True):
         parent = int(groups[members[0], level - 2]) if level > 1 else None
         name = graph.names[centre_of(graph, radii, members)]
-        yield Cluster(level, number, parent, len(members), name, telling)
+        yield Cluster(level, number, parent, len(members), name, own, telling)
 
 
 def _plain(name: Any) -> str | int | float:
@@ -202,5 +207,6 @@ def _checked_levels(levels: Sequence[int], n_nodes: int) -> tuple[int, ...]:
     if not wanted or any(not isinstance(each, int | np.integer) for each in wanted):
         raise TypeError(f"levels must be whole numbers of clusters, such as (10, 50), got {levels!r}")
     if wanted[0] < 1 or wanted[-1] > n_nodes or any(low >= high for low, high in pairwise(wanted)):
-        raise ValueError(f"levels must ascend from 1 or more to {n_nodes} at most, got {levels!r}")
+        given = ", ".join(map(str, wanted))
+        raise ValueError(f"levels must ascend from 1 or more to the {n_nodes:,} nodes at most, got {given}")
     return wanted

@@ -13,6 +13,7 @@ from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
 from heat_neo4j.database.naming import MOST_LEVELS, WriteNames
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.published_model import PublishedModel, node_names, read_published
 
@@ -53,25 +54,27 @@ def clusters(
 
     Raises
     ------
-    ValueError
-        If `levels` do not ascend or are given with `previous`, or `previous` has no node of the model; if
-        more than five levels are to be written.
     ConfigError
-        If the file cannot be read, or is another one.
+        If `levels` do not ascend or are given with `previous`, or `previous` has no node of the model; if
+        more than five levels are to be written; if the file cannot be read, or is another one.
     ProjectionError
         If the model is not published, or its graph cannot be read.
     WriteRefused
         If `write` is true and nodes have values of others under the names of the clusters.
     """
     if write and len(levels) > MOST_LEVELS:
-        raise ValueError(f"at most {MOST_LEVELS} levels of clusters can be written, got {len(levels)}")
+        raise ConfigError(f"at most {MOST_LEVELS} levels of clusters can be written, got {len(levels)}")
     progress = as_progress(on_progress)
     before = previous if isinstance(previous, Clusters | None) else Clusters.read(previous)
     published = read_published(store, model, with_keys=True, on_progress=progress)
     graph, table = published.graph, WriteNames.of_clusters(model)
     if before is None and not levels:
         before = _read(store, graph, table)
-    found = find_clusters(published, node_names(store, published), levels=levels or None, previous=before)
+    names = node_names(store, published)
+    try:
+        found = find_clusters(published, names, levels=levels or None, previous=before)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     found = replace(found, notes=published.notes)
     return replace(found, written=_write(store, published, table, found, progress)) if write else found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -15,11 +17,12 @@ from sklearn.metrics import adjusted_mutual_info_score
 from heat_neo4j import HEAT, Clusters, Graph
 from heat_neo4j.cli.commands.clusters import show
 from heat_neo4j.clusters.grouping import find_groups, updated_groups, usual_levels
-from heat_neo4j.clusters.naming import centre_of, telling_values
+from heat_neo4j.clusters.naming import centre_of, label_counts, telling_values
 from heat_neo4j.clusters.result import Cluster
 from heat_neo4j.clusters.smoothing import smoothed_directions
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import centroids, distance, lift
+from heat_neo4j.pipeline import cluster_questions
 
 BLOCKS, SIZE = 6, 25
 
@@ -209,12 +212,41 @@ def test_saved_clusters_are_read_again(model: HEAT, tmp_path: Path) -> None:
 
 def test_names_of_the_database_are_printed_as_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "a\x1b[2J\nb"
-    each = Cluster(1, 1, None, 2, hostile, (hostile,))
+    each = Cluster(1, 1, None, 2, hostile, {hostile: 2}, (hostile,))
     show(Clusters(np.ones((2, 1), dtype=np.int64), ["u", "v"], (each,)))
     head, titles, row = capsys.readouterr().out.splitlines()
     assert head == "Level 1: 1 cluster of 2 nodes"
-    assert titles.split() == ["CLUSTER", "NODES", "NAME", "TELLING", "VALUES"]
+    assert titles.split() == ["CLUSTER", "NODES", "NAME", "LABELS", "TELLING", "VALUES"]
     assert "\x1b" not in row
+
+
+def test_labels_of_a_cluster_are_counted_each_node_once() -> None:
+    film, person, user = (np.isin(np.arange(10), rows) for rows in ([0, 1, 2, 3], [4, 5, 6, 7], [6, 7]))
+    graph = Graph(sparse.csr_array((10, 10)), labels={"Film": film, "Person": person, "User": user})
+    groups = [np.arange(8), np.array([4, 6, 7]), np.array([9])]
+    assert label_counts(graph, groups) == [{"Film": 4, "User": 2, "Person": 2}, {"User": 2, "Person": 1}, {}]
+    same = Graph(sparse.csr_array((4, 4)), labels={"Film": np.ones(4, np.bool_)})
+    assert label_counts(same, [np.arange(4)]) == [{}]
+
+
+def test_a_rare_value_of_few_members_does_not_name_a_cluster() -> None:
+    has = np.zeros((200, 2))
+    has[:4, 0] = 1.0  # 4 % of the members, and no one else
+    has[:6, 1] = 1.0
+    graph = Graph(sparse.csr_array((200, 200)), sparse.csr_array(has), attribute_names=("a=few", "a=some"))
+    assert telling_values(graph, [np.arange(100)]) == [("some",)]
+
+
+def test_mistaken_levels_are_an_error_of_the_options(model: HEAT, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = SimpleNamespace(embedding=model.embedding_, graph=model.graph_, run=SimpleNamespace(seed=0))
+    monkeypatch.setattr(cluster_questions, "read_published", lambda *_, **__: published)
+    monkeypatch.setattr(cluster_questions, "node_names", lambda *_: list(model.graph_.names))
+    store: Any = None
+    for levels, message in (([151], "to the 150 nodes at most, got 151"), ([5, 2], "must ascend")):
+        with pytest.raises(ConfigError, match=message):
+            cluster_questions.clusters(store, levels=levels)
+    with pytest.raises(ConfigError, match="at most 5 levels"):
+        cluster_questions.clusters(store, levels=range(1, 8), write=True)
 
 
 def test_levels_and_previous_clusters_are_checked(model: HEAT) -> None:

@@ -11,7 +11,7 @@ from heat_neo4j.cli.output import facts, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
-    from heat_neo4j.clusters.result import Clusters
+    from heat_neo4j.clusters.result import Cluster, Clusters
 
 EXAMPLE = """
 heat clusters
@@ -22,6 +22,7 @@ heat clusters --write
 """
 _SHOWN = 10
 _LONGEST = 40
+_LABELS = 2
 
 
 def _saved(found: Clusters, options: dict[str, Any]) -> dict[str, Any]:
@@ -52,19 +53,28 @@ def show(found: Clusters) -> None:
         if level > 1:
             print_line()
         print_line(f"Level {level}: {plural(len(own), 'cluster')} of {plural(len(found.groups), 'node')}")
+        kinds = any(each.labels for each in own)
         rows = [
             (
                 str(each.cluster),
                 *([] if each.parent is None else [str(each.parent)]),
                 f"{each.size:,}",
                 display_text(each.name, _LONGEST),
+                *([_shares(each)] if kinds else []),
                 display_text(", ".join(each.words), 2 * _LONGEST),
             )
             for each in own[:_SHOWN]
         ]
-        table(("CLUSTER", *(["IN"] if level > 1 else []), "NODES", "NAME", "TELLING VALUES"), rows)
+        titles = ("CLUSTER", *(["IN"] if level > 1 else []), "NODES", "NAME", *(["LABELS"] if kinds else []))
+        table((*titles, "TELLING VALUES"), rows)
         if len(own) > _SHOWN:
             print_line(f"{len(own) - _SHOWN:,} more: --output writes all, and the clusters of each node")
     facts(("Note", note) for note in found.notes)
     if found.written is not None:
         facts([("Written", f"to {plural(len(found.groups), 'node')} by run {found.written}")])
+
+
+def _shares(each: Cluster) -> str:
+    """Return the commonest labels of the members, with their shares."""
+    shares = [f"{label} {count / each.size:.0%}" for label, count in list(each.labels.items())[:_LABELS]]
+    return display_text(", ".join(shares), _LONGEST)

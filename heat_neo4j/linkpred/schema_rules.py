@@ -318,6 +318,11 @@ class SchemaRules:
                 lines.append(line)
         return lines
 
+    def sentences_about(self, graph: Graph, row: int, end: Rule) -> list[str]:
+        """Return the rules by which a node has its maximum number of relationships, at one end of them."""
+        full = [rules for rules in self.rules if self.full(graph, rules.pattern)[end][row]]
+        return [text for rules in full for rule, text in _in_words(rules) if rule == end]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON data; `from_dict` reads it."""
         data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in the place of tuples

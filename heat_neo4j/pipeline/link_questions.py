@@ -16,6 +16,7 @@ from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
+from heat_neo4j.linkpred.schema_rules import Rule, learn_schema_rules
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.published_model import (
     PublishedModel,
@@ -26,6 +27,7 @@ from heat_neo4j.pipeline.published_model import (
 
 _NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
 _NO_REASONS = "the model has no link probability to explain: `heat links` fits one"
+_HAS_ALL = "{} has all that it can have: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
 
@@ -161,8 +163,12 @@ def recommend(
         reverse=reverse,
         scorers=None if score is None else score.scorers(published.embedding, published.graph),
     )
+    names = node_names(store, published)
+    end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
+    rules = learn_schema_rules(published.graph, allowed).sentences_about(published.graph, row, end)
     notes = published.notes if score is not None else (*published.notes, _NO_SCORE)
-    return Recommendations(published, node_names(store, published), row, reverse, tuple(found), notes)
+    notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in rules))
+    return Recommendations(published, names, row, reverse, tuple(found), notes)
 
 
 def explain(

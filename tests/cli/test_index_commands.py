@@ -256,7 +256,7 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
     for to, arrow in (((), "c3 -CLI_NEXT-> ?"), (("--to",), "? -CLI_NEXT-> c3")):
         result = invoke("recommend", "c3", *MODEL, "-k", "4", *to)
         title, header, *rows, note = result.stdout.splitlines()
-        assert title == f"{arrow}  (CliNear-CLI_NEXT->CliNear, of 35 possible CliNears)"
+        assert title == f"{arrow}  (CliNear-CLI_NEXT->CliNear, of 35 possible CliNear nodes)"
         assert header.split() == ["RANK", "NAME", "PROBABILITY", "DISTANCE"]
         assert [row.split()[:3] for row in rows] == [
             [str(rank), name, "-"] for rank, name in enumerate(free[:4], start=1)

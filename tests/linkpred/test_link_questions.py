@@ -279,6 +279,27 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
             question()
 
 
+def test_a_node_that_has_its_only_link_is_noted(ask, monkeypatch):
+    films, directors = np.arange(100), 100 + np.arange(100) % 7
+    is_film = np.arange(110) < 100
+    graph = Graph(
+        sparse.csr_array((np.ones(99), (films[1:], directors[1:])), shape=(110, 110)),
+        labels={"Film": is_film, "Director": ~is_film},
+        relationships=Relationships.from_pairs({"DIRECTED_BY": (films[1:], directors[1:])}),
+        node_ids=[f"4:a:{row}" for row in range(110)],
+    )
+    published = link_questions.read_published(None, "m")
+    published.graph, published.embedding = graph, np.column_stack((np.zeros((110, 2)), np.ones(110)))
+    monkeypatch.setattr(link_questions, "read_score", lambda store, published: None)
+    monkeypatch.setattr(link_questions, "node_names", lambda store, published: [f"n{i}" for i in range(110)])
+    notes = link_questions.recommend(ask, "5").notes
+    assert notes[-1].startswith(
+        "n5 has all that it can have: each Film has at most one DIRECTED_BY to a Director (99 of 99 have one"
+    )
+    assert not any("can have" in note for note in link_questions.recommend(ask, "0").notes)
+    assert not any("can have" in note for note in link_questions.recommend(ask, "101", reverse=True).notes)
+
+
 def test_several_patterns_between_two_nodes_are_named(ask, monkeypatch):
     other = Pattern("User", "LIKES", "Movie")
     monkeypatch.setattr(link_questions, "patterns_of", lambda graph, specs: (RATED, other))

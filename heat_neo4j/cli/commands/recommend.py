@@ -39,8 +39,9 @@ def _print(found: Recommendations, each: Recommended) -> None:
     name, pattern = found.names[found.row], each.pattern
     assert pattern is not None
     link = f"? -{pattern.type}-> {name}" if each.reverse else f"{name} -{pattern.type}-> ?"
-    partners = pattern.source if each.reverse else pattern.target
-    print_line(f"{link}  ({pattern}, of {plural(each.n_candidates, f'possible {partners}'.rstrip())})")
+    label = pattern.source if each.reverse else pattern.target
+    possible = plural(each.n_candidates, f"possible {label} node" if label else "possible node")
+    print_line(f"{link}  ({pattern}, of {possible})")
     rows = []
     for place, row in enumerate(each.partner.tolist()):
         chance = each.chance(place)

@@ -6,7 +6,7 @@ model that reads the relationship is right on every held-out node and wrong on t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,13 +37,10 @@ class Telltale:
 
 def telltale_types(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:
     """Return the relationship types that nodes with a class have and nodes without one lack."""
-
-    def have() -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        for name in () if graph.relationships is None else graph.relationships.types:
-            for ends in graph.relationships.of(name):
-                yield name, np.bincount(ends, minlength=graph.n_nodes) > 0
-
-    return _telltale(have(), known, asked)
+    own = graph.relationships
+    ends = () if own is None else ((name, end) for name in own.types for end in own.of(name))
+    have = ((name, np.bincount(end, minlength=graph.n_nodes) > 0) for name, end in ends)
+    return _telltale(have, known, asked)
 
 
 def telltale_properties(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:
@@ -64,7 +61,7 @@ def without_types(graph: Graph, names: set[str]) -> Graph:
 
 
 def _telltale(
-    have: Iterator[tuple[str, NDArray[np.bool_]]], known: Rows, asked: Rows
+    have: Iterable[tuple[str, NDArray[np.bool_]]], known: Rows, asked: Rows
 ) -> tuple[Telltale, ...]:
     if not len(asked):
         return ()

@@ -19,7 +19,7 @@ from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.duplicates.blocking import Pairs, candidate_pairs
 from heat_neo4j.duplicates.comparisons import Compared, surroundings
-from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
+from heat_neo4j.duplicates.fellegi_sunter import Comparison, fit_weights
 from heat_neo4j.duplicates.names import Names
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph

@@ -63,13 +63,18 @@ class Lookup:
 
     @classmethod
     def of(cls, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> Self:
-        """Return the lookup of a node by `text`; raises ProjectionError if a label has no key.
+        """Return the lookup of a node by `text`; raises ProjectionError if a label or the model has no key.
 
         The text is an element id, or the key value of one of the nodes, or of a node with one of `labels`, if
         given (empty for any label).
         """
-        if not nodes.keys.by_label or _ELEMENT_ID.fullmatch(text):
+        if _ELEMENT_ID.fullmatch(text):
             return cls((text,), {}, ())
+        if not nodes.keys.by_label:
+            raise ProjectionError(
+                f"the model has no key to find {text!r} by: give an element id, or train with a key "
+                "(heat embed --key PROPERTY)"
+            )
         values: list[Any] = [text, int(text)] if _WHOLE.fullmatch(text) else [text]
         try:
             statements = {

@@ -14,6 +14,7 @@ from heat_neo4j.database.publish.writer import Run, WriteOptions, write_embeddin
 from heat_neo4j.database.published_nodes import find_published_node, read_node_links
 from heat_neo4j.database.read.checking import check_projection
 from heat_neo4j.database.read.counts import count_projection, full_sources, sample_schema
+from heat_neo4j.database.read.key_advice import key_advice
 from heat_neo4j.database.read.published import (
     read_embedding,
     read_kept,
@@ -43,6 +44,7 @@ class Neo4jStore(Connection):
     read_property = read_property
     properties_of = read_properties_of
     check = check_projection
+    key_advice = key_advice
     count = count_projection
     sample_schema = sample_schema
     full_sources = full_sources

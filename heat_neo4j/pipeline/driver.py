@@ -203,7 +203,8 @@ def run_job(
         session.clock.lap("compare")
     session.log(LogLine(f"{plan.mode}: {plan.reason}", event="plan"))
     checkpoint = checkpoint or Checkpoint(None)
-    work = Work(session, job, state, plan, checkpoint, job.model, tuple(reading_notes))
+    advice = store.key_advice(job.projection, graph.labels) if mode == EMBED else ()
+    work = Work(session, job, state, plan, checkpoint, job.model, (*reading_notes, *advice))
     if plan_only:
         return work
     if plan.mode != NOTHING:

@@ -142,6 +142,23 @@ def test_check_lists_what_matches(invoke, cypher):
     assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
 
 
+def test_unique_properties_are_proposed_as_keys(invoke, cypher):
+    asked = ("--label", "CliPaper")
+    cypher("CREATE CONSTRAINT cli_key FOR (n:CliPaper) REQUIRE n.key IS UNIQUE")
+    cypher("CREATE CONSTRAINT cli_pair FOR (n:CliPaper) REQUIRE (n.year, n.key) IS UNIQUE")
+    cypher("CREATE CONSTRAINT cli_other FOR (n:CliNobody) REQUIRE n.name IS UNIQUE")
+    line = "nodes have no key, so results call them by number; unique here: --key CliPaper=key"
+    try:
+        assert json_of(invoke("check", *asked, "--json"))["advice"] == [line]
+        assert json_of(invoke("check", *asked, "--key", "key", "--json"))["advice"] == []
+        assert f"Note          {line}\n" in invoke(*EMBED, "--no-links").stdout
+        error = invoke("recommend", "7", "--model", "cli", code=4).stderr
+        assert "the model has no key to find '7' by" in error
+    finally:
+        for name in ("cli_key", "cli_pair", "cli_other"):
+            cypher(f"DROP CONSTRAINT {name}")
+
+
 def test_check_says_that_texts_are_dates_or_numbers_and_what_to_do(invoke, cypher):
     names = ("the day", "since", "price")
     asked = ("check", "--label", "CliPaper", *(word for name in names for word in ("--attribute", name)))

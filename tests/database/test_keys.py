@@ -130,3 +130,9 @@ def test_a_label_without_a_key_is_told(label, hint):
     with pytest.raises(ProjectionError) as caught:
         found(Database(), "Up", NAMED, [label])
     assert str(caught.value) == f"label {label!r} has no key{hint}"
+
+
+def test_a_model_without_a_key_finds_element_ids_only():
+    assert found(Database(), "4:x:9", NodeKeys.of(None)) == "4:x:9"
+    with pytest.raises(ProjectionError, match="the model has no key to find 'Up' by: give an element id, or"):
+        found(Database(), "Up", NodeKeys.of(None))

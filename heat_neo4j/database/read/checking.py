@@ -23,6 +23,7 @@ from heat_neo4j.attributes.values import Kind, RecipeError, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.counts import count_by_type
+from heat_neo4j.database.read.key_advice import key_advice
 from heat_neo4j.database.read.nodes import NodeTable, Positions, key_problems
 from heat_neo4j.database.read.reader import name_of, read_properties, read_relationships
 from heat_neo4j.database.read.relationships import RelationshipTable
@@ -104,7 +105,7 @@ def check_projection(
         patterns=_patterns(nodes, relationships),
         counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
-        advice=tuple(properties.advice),
+        advice=(*key_advice(connection, projection, nodes.label_masks()), *properties.advice),
         recipe_problem=properties.recipe_problem,
     )
 

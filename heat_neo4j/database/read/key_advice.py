@@ -1,0 +1,35 @@
+"""Which key to give a projection without one: what constraints of the database make unique."""
+
+from collections.abc import Collection
+
+from heat_neo4j._utils.display import display_text
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
+
+_LONGEST = 40
+_SHOWN = 5
+
+
+def key_advice(connection: Connection, projection: Projection, labels: Collection[str]) -> tuple[str, ...]:
+    """Return one line on the keys that a projection could have; none if it has a key or there are none.
+
+    `labels` are those of its nodes.
+    """
+    if projection.key is not None:
+        return ()
+    try:
+        rows = connection.read(load_statement("read/unique_properties"), doing="reading constraints")
+    except ProjectionError:  # the user may not see them
+        return ()
+    unique: dict[str, str] = {}
+    for row in rows:
+        if row["label"] in labels:
+            unique.setdefault(row["label"], row["property"])
+    if not unique:
+        return ()
+    options = [
+        display_text(f"--key {label}={name}", 2 * _LONGEST) for label, name in list(unique.items())[:_SHOWN]
+    ]
+    return (f"nodes have no key, so results call them by number; unique here: {' '.join(options)}",)

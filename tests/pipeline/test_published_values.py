@@ -3,7 +3,7 @@
 import pytest
 
 from heat_neo4j.client import Database
-from heat_neo4j.errors import WriteRefused
+from heat_neo4j.errors import ConfigError, WriteRefused
 from tests.support.live_graph import snapshot
 from tests.support.refresh_toy import LABEL, MODEL, N, first_version, make_job
 
@@ -88,7 +88,7 @@ def test_clusters_are_written_and_stay_over_a_refresh(db, papers, store):
     assert set(papers.lists(LEVELS[1]).values()) == {None}
     db.rollback(f"{MODEL}-cluster")
     assert {key: own for key, own in groups(papers).items() if key != new} == after
-    with pytest.raises(ValueError, match="at most 5 levels of clusters can be written, got 6"):
+    with pytest.raises(ConfigError, match="at most 5 levels of clusters can be written, got 6"):
         db.clusters(levels=[2, 3, 4, 5, 6, 7], write=True, model=MODEL)
 
 

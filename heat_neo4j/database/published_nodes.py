@@ -167,6 +167,57 @@ class NodeLink:
         return dict(vars(self))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShownNode:
+    """A node of an answer."""
+
+    element_id: str
+    labels: tuple[str, ...]
+    name: str  # display name: its key as one line, otherwise a label and the number in its element id
+    radius: float  # its distance from the origin: small is general, large is specific
+    properties: Mapping[str, Any]  # properties to show, None if missing
+    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not requested
+    key: Any = None  # the stored value of its key; None if it has none
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node as JSON data, except property values that JSON cannot represent."""
+        own = {**vars(self), "properties": dict(self.properties)}
+        links = own.pop("links")
+        return own if links is None else {**own, "links": tuple(link.to_dict() for link in links)}
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What answers show of nodes: names by `nodes`, the properties `wanted`, and at most `n_links` links."""
+
+    nodes: NodesByKey
+    wanted: tuple[str, ...]
+    n_links: int
+
+    @classmethod
+    def of(cls, nodes: NodesByKey, show: Sequence[str] | None, n_links: int) -> Self:
+        """Return what to show; the keys if `show` is not given."""
+        return cls(nodes, nodes.keys.properties if show is None else tuple(show), n_links)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The properties to read."""
+        return tuple(dict.fromkeys((*self.wanted, *self.nodes.keys.properties)))
+
+    def of_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a `ShownNode` from a row with id, labels, radius, properties and links."""
+        values, labels = dict(zip(self.read, row["shown"], strict=True)), tuple(row["labels"])
+        return {
+            "element_id": row["id"],
+            "labels": labels,
+            "name": self.nodes.name(row["id"], labels, values),
+            "radius": row["radius"],
+            "properties": {name: values[name] for name in self.wanted},
+            "links": links_of_rows(self.nodes, row["links"]) if self.n_links else None,
+            "key": self.nodes.keys.value_of(labels, values),
+        }
+
+
 def is_sound_link(rank: object, type_: object, distance: object, probability: object) -> bool:
     """Return whether a run of this package could have written a predicted link with these values."""
     return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,6 @@ from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, le
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern, link_limits
-
-if TYPE_CHECKING:
-    pass
 
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"

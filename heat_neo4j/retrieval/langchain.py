@@ -2,6 +2,7 @@
 
 # Pydantic reads the annotations of the fields when the class is made.
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Any
 
 from heat_neo4j.database.index.nearest import Among
@@ -86,18 +87,7 @@ class HeatDocumentRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        search = Search(
-            model=self.model,
-            key=self.key,
-            labels=self.labels,
-            node_filter=self.node_filter,
-            filter_parameters=self.filter_parameters,
-            properties=self.properties,
-            max_links=self.max_links,
-            fulltext_index=self.fulltext_index,
-            vector_index=self.vector_index,
-            embedder=self.embedder,
-        )
+        search = Search(**{each.name: getattr(self, each.name) for each in fields(Search)})
         if search.takes_questions:
             passages = search.answers(self.database, query, self.k)
         else:

@@ -6,7 +6,10 @@ from heat_neo4j.database.index.nearest import Neighbour, Neighbours
 
 
 def test_an_answer_is_json_data():
-    near = Neighbour("4:x:7", ("Paper", "Review"), "A", 0.5, 1.25, {"title": "A", "year": None})
+    near = Neighbour(
+        element_id="4:x:7", labels=("Paper", "Review"), name="A", distance=0.5, radius=1.25,
+        properties={"title": "A", "year": None},
+    )  # fmt: skip
     answer = Neighbours("4:x:1", "papers", (near,), True, 60)
     assert json.loads(json.dumps(answer.to_dict())) == {
         "element_id": "4:x:1",

@@ -49,7 +49,9 @@ def test_records_without_such_values_are_not_copied():
 
 def test_neighbours_with_values_of_any_type_become_data():
     values = {"took": Duration(months=2, seconds=3), "at": WGS84Point((1.0, 2.0)), "tags": ["a"]}
-    near = Neighbour("4:x:7", ("Paper",), "A", 0.5, 1.25, values)
+    near = Neighbour(
+        element_id="4:x:7", labels=("Paper",), name="A", distance=0.5, radius=1.25, properties=values
+    )
     answer = Neighbours("4:x:1", "papers", (near,), True, 60).to_dict()
     assert answer["nodes"][0]["properties"] == values
     json.dumps(redacted_data(answer))

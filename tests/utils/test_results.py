@@ -22,7 +22,14 @@ class Told(Result):
 
 
 def near(name=HOSTILE):
-    node = Neighbour("4:x:1", (HOSTILE,), name, 0.5, 1.25, {HOSTILE: HOSTILE})
+    node = Neighbour(
+        element_id="4:x:1",
+        labels=(HOSTILE,),
+        name=name,
+        distance=0.5,
+        radius=1.25,
+        properties={HOSTILE: HOSTILE},
+    )
     return Neighbours("4:x:0", HOSTILE, (node,), certified=True, fetch=60)
 
 

@@ -15,11 +15,11 @@ from heat_neo4j.database.keys import Key
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.published_nodes import (
     Lookup,
-    NodeLink,
     NodesByKey,
+    Showing,
+    ShownNode,
     VersionScope,
     find_node,
-    links_of_rows,
     links_part,
     read_scope,
 )
@@ -36,24 +36,11 @@ FETCH = 60
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True)
-class Neighbour:
-    """One of the nearest nodes; distances are hyperbolic."""
+@dataclass(frozen=True, kw_only=True)
+class Neighbour(ShownNode):
+    """One of the nearest nodes."""
 
-    element_id: str
-    labels: tuple[str, ...]
-    name: str  # display name: its key as one line, otherwise a label and the number in its element id
-    distance: float
-    radius: float  # its distance from the origin: small is general, large is specific
-    properties: Mapping[str, Any]  # properties to show, None if missing
-    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not requested
-    key: Any = None  # the stored value of its key; None if it has none
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the node as JSON data, except property values that JSON cannot represent."""
-        links = {} if self.links is None else {"links": tuple(link.to_dict() for link in self.links)}
-        own = {name: value for name, value in vars(self).items() if name != "links"}
-        return {**own, "properties": dict(self.properties), **links}
+    distance: float  # hyperbolic
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,17 +163,22 @@ def find_neighbours(
     def ask(scope: VersionScope) -> tuple[str | None, Neighbours | None]:
         """Return the version that answered, and its answer; None for both if there is no such node."""
         nodes = scope.nodes.by(key)
-        wanted = nodes.keys.properties if show is None else tuple(show)
-        read = tuple(dict.fromkeys((*wanted, *nodes.keys.properties)))
+        showing = Showing.of(nodes, show, max_links)
         lookup = Lookup.of(nodes, node, labels)
         links, values = links_part(scope, nodes, max_links)
         parts = {"or_by_key": lookup.part, "node_filter": Fragment(node_filter or "true"), "links": links}
-        values = {**fixed, **values, "heat_ids": lookup.ids, "heat_values": lookup.values, "heat_show": read}
+        values = {
+            **fixed,
+            **values,
+            "heat_ids": lookup.ids,
+            "heat_values": lookup.values,
+            "heat_show": showing.read,
+        }
         first = fetch if scope.indexed and not exact else None
         row, used = _search(connection, parts, values, first, scope.labels)
         if row is None:
             return None, None
-        found = tuple(_neighbour(each, nodes, wanted, read, max_links) for each in row["nodes"])
+        found = tuple(_neighbour(each, showing) for each in row["nodes"])
         return row["version"], Neighbours(row["id"], model, found, row["certified"], fetch=used)
 
     scope = read_scope(connection, model)
@@ -247,22 +239,10 @@ def _search(
     return asked(scan), None  # a scan takes no longer now
 
 
-def _neighbour(
-    row: Mapping[str, Any], nodes: NodesByKey, wanted: Sequence[str], read: Sequence[str], max_links: int
-) -> Neighbour:
+def _neighbour(row: Mapping[str, Any], showing: Showing) -> Neighbour:
     if row["distance"] is None or row["radius"] is None:
         raise ProjectionError(f"node {row['id']!r} has no radius where the published version names it")
-    values, labels = dict(zip(read, row["shown"], strict=True)), tuple(row["labels"])
-    return Neighbour(
-        row["id"],
-        labels,
-        nodes.name(row["id"], labels, values),
-        row["distance"],
-        row["radius"],
-        {name: values[name] for name in wanted},
-        links_of_rows(nodes, row["links"]) if max_links else None,
-        nodes.keys.value_of(labels, values),
-    )
+    return Neighbour(**showing.of_row(row), distance=row["distance"])
 
 
 def _no_coordinates(

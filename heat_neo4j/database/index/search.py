@@ -11,7 +11,7 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.projection import check_parameter_names
-from heat_neo4j.database.published_nodes import NodeLink, VersionScope, links_of_rows, links_part, read_scope
+from heat_neo4j.database.published_nodes import Showing, ShownNode, VersionScope, links_part, read_scope
 from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
@@ -32,27 +32,14 @@ _TOO_MANY = "maxClauseCount"
 _SYNTAX = re.compile(r'[-+&|!(){}\[\]^"~*?:\\/]|\b(?=(?:AND|OR|NOT)\b)')
 
 
-@dataclass(frozen=True)
-class FoundNode:
+@dataclass(frozen=True, kw_only=True)
+class FoundNode(ShownNode):
     """A node that a question leads to."""
 
-    element_id: str
-    labels: tuple[str, ...]
-    name: str  # display name: its key as one line, otherwise a label and the number in its element id
-    radius: float  # its distance from the origin: small is general, large is specific
-    properties: Mapping[str, Any]  # properties to show, None if missing
     score: float  # sum of 1 / (CONSTANT + rank)
     ranks: Mapping[str, int]  # its place among the hits by "fulltext" and "vector", and near them, in "space"
     near: str | None  # name of the hit that it is nearest to; None if it is near none of the first
     distance: float | None  # hyperbolic, from that hit
-    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not requested
-    key: Any = None  # the stored value of its key; None if it has none
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the node as JSON data, except property values that JSON cannot represent."""
-        links = {} if self.links is None else {"links": tuple(link.to_dict() for link in self.links)}
-        own = {name: value for name, value in vars(self).items() if name != "links"}
-        return {**own, "properties": dict(self.properties), "ranks": dict(self.ranks), **links}
 
 
 @dataclass(frozen=True)
@@ -267,31 +254,18 @@ def _described(
     max_links: int,
 ) -> tuple[FoundNode, ...]:
     """Return the best candidates with what answers show of them."""
-    nodes, best = reading.scope.nodes.by(key), _best(found)[:k]
-    wanted = nodes.keys.properties if show is None else tuple(show)
-    read = tuple(dict.fromkeys((*wanted, *nodes.keys.properties)))
-    links, values = links_part(reading.scope, nodes, max_links)
+    showing, best = Showing.of(reading.scope.nodes.by(key), show, max_links), _best(found)[:k]
+    links, values = links_part(reading.scope, showing.nodes, max_links)
     asked = list(dict.fromkeys((*best, *(found[each].near for each in best if found[each].near))))
-    rows = reading.rows("read/described", {"links": links}, heat_ids=asked, heat_show=read, **values)
-    by_id = {row["id"]: row for row in rows}
-    stored = {each: dict(zip(read, row["shown"], strict=True)) for each, row in by_id.items()}
-    names = {each: nodes.name(each, tuple(row["labels"]), stored[each]) for each, row in by_id.items()}
+    values |= {"heat_ids": asked, "heat_show": showing.read}
+    rows = reading.rows("read/described", {"links": links}, **values)
+    by_id = {row["id"]: showing.of_row(row) for row in rows}
 
     def node(element_id: str) -> FoundNode:
-        row, candidate, own = by_id[element_id], found[element_id], stored[element_id]
-        labels = tuple(row["labels"])
+        own = found[element_id]
+        near = by_id.get(own.near or "", {}).get("name")
         return FoundNode(
-            element_id,
-            labels,
-            names[element_id],
-            row["radius"],
-            {name: own[name] for name in wanted},
-            candidate.score,
-            candidate.ranks,
-            names.get(candidate.near or ""),
-            candidate.distance,
-            links_of_rows(nodes, row["links"]) if max_links else None,
-            nodes.keys.value_of(labels, own),
+            **by_id[element_id], score=own.score, ranks=own.ranks, near=near, distance=own.distance
         )
 
     return tuple(node(each) for each in best if each in by_id)  # the others were deleted meanwhile

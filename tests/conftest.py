@@ -271,14 +271,27 @@ def cypher(server: LiveServer) -> Iterator[Cypher]:
         yield run
 
 
+@pytest.fixture(scope="module")
+def _no_index_of_papers_is_left(server: LiveServer) -> Iterator[None]:
+    from tests.support.live_graph import drop_indexes, open_cypher
+    from tests.support.refresh_toy import LABEL, MODEL
+
+    yield
+    with open_cypher(server) as run:
+        drop_indexes(run, MODEL, LABEL)
+
+
 @pytest.fixture
-def papers(cypher: Cypher, store: Neo4jStore) -> Iterator[Papers]:
-    """A small graph that changes; what was published of it is removed."""
+def papers(
+    cypher: Cypher, store: Neo4jStore, indexed: bool, _no_index_of_papers_is_left: None
+) -> Iterator[Papers]:
+    """A small graph that changes; what was published of it is removed, and indexes after the last test."""
     from tests.support.refresh_toy import MODEL, Papers
 
     papers = Papers(cypher)
     yield papers
-    store.clear(model=MODEL)
+    if not indexed:
+        store.clear(model=MODEL)
     papers.remove()
 
 

@@ -10,6 +10,7 @@ from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, Write
 from heat_neo4j.geometry.hyperboloid import to_poincare
 from heat_neo4j.local_server import server as local_server
 from heat_neo4j.pipeline.published_model import read_published, read_score
+from tests.support.live_graph import drop_indexes, open_cypher
 
 PROGRAM = """
 from heat_neo4j import HEAT, connect
@@ -27,8 +28,15 @@ with connect(uri, auth=auth) as db:
 N = 40
 
 
+@pytest.fixture(scope="module")
+def _no_index_is_left(server):
+    yield
+    with open_cypher(server) as run:
+        drop_indexes(run, "heat", "ClientPaper")
+
+
 @pytest.fixture
-def papers(server, cypher, store, monkeypatch):
+def papers(server, cypher, _no_index_is_left, monkeypatch):
     if server.database is not None:
         monkeypatch.setenv("NEO4J_DATABASE", server.database)
     cypher("UNWIND range(0, $n - 1) AS i CREATE (:ClientPaper {id: 'p' + i, year: 1990 + i % 9})", n=N)
@@ -39,7 +47,6 @@ def papers(server, cypher, store, monkeypatch):
         n=N,
     )
     yield cypher
-    store.clear(model="heat")
     cypher(
         "MATCH (n) WHERE n:ClientPaper OR (n:HeatRun|HeatVersion AND n.model = 'heat') "
         "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
@@ -235,6 +242,7 @@ def test_alpha_by_the_attributes_is_no_change(server, papers):
 
 @pytest.mark.live
 def test_links_are_written_under_the_names_of_the_published_coordinates(server, papers):
+    drop_indexes(papers, "heat", "ClientPaper")  # an index of that name over another property is refused
     with connect(server.uri, (server.user, server.password)) as db:
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], key="id")
         db.embed(projection, small(), model=WriteNames(embedding="mine"), links=None)

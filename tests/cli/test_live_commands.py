@@ -11,7 +11,7 @@ import pytest
 from heat_neo4j.cli import verbs
 from heat_neo4j.cli.output import Reporter
 from tests.support.commands import invoker, json_of
-from tests.support.live_graph import open_cypher, snapshot
+from tests.support.live_graph import drop_indexes, open_cypher, snapshot
 
 pytestmark = pytest.mark.live
 
@@ -36,17 +36,11 @@ def cypher(server):
         )
 
 
-def drop_indexes(cypher):
-    for index in ("cli_CliPaper", "_cliStaged_CliPaper"):
-        cypher(f"DROP INDEX {index} IF EXISTS")
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _no_index_is_left(server):
-    """Drop the indexes after the last test: after each change of them Neo4j plans every statement anew."""
     yield
     with open_cypher(server) as run:
-        drop_indexes(run)
+        drop_indexes(run, "cli", "CliPaper")
 
 
 @pytest.fixture
@@ -302,7 +296,7 @@ def test_runs_are_listed_and_shown(invoke, cypher):
 
 
 def test_clear_asks_and_takes_no_for_an_answer(invoke, cypher, monkeypatch):
-    drop_indexes(cypher)
+    drop_indexes(cypher, "cli", "CliPaper")
     before = snapshot(cypher)
     invoke(*EMBED)
     published = snapshot(cypher)

@@ -56,6 +56,7 @@ def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
     assert len(found.links) == len(links)
 
 
+# In a row: another number of dimensions replaces the index, after which Neo4j plans every statement anew.
 def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
     points, _ = publish(4)
     found = read_page_data(store, MODEL, n_threads=1)
@@ -67,6 +68,36 @@ def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
     assert found.facets[0].values == [f"ExploreOld:{LABEL}" if key < 4 else LABEL for key in range(N)]
     assert "in 4 dimensions" in found.note
     assert "trained for this page" in found.page()
+
+
+def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):
+    publish(4)
+    target = tmp_path / "page.html"
+    arguments = [
+        "explore",
+        "--model",
+        MODEL,
+        "--caption",
+        "title",
+        "--output",
+        str(target),
+        "--n-threads",
+        "1",
+    ]
+    result = CliRunner().invoke(heat, arguments, prog_name="heat", env=server.environment)
+    assert result.exit_code == 0, result.output
+    assert f"{target} (" in result.stdout
+    assert f"30 nodes, 30 edges, 30 predicted links of model '{MODEL}'" in result.stdout
+    assert "its graph was embedded in 2 for the picture" in result.stdout
+    html = target.read_text(encoding="utf-8")
+    assert part_of(html, "names")[5] == "<b>5"
+    assert len(base64.b64decode(part_of(html, "nodes")["points"]["base64"])) == 16 * N
+    (run,) = part_of(html, "runs")
+    assert (run["status"], run["nodes"], run["links"]) == ("published", N, 30)
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    result = CliRunner().invoke(heat, [*arguments, "--json"], prog_name="heat", env=server.environment)
+    document = json.loads(result.stdout)
+    assert (document["nodes"], document["links"], document["trained_for_the_page"]) == (30, 30, True)
 
 
 def test_clusters_colour_the_nodes_by_their_names(store, publish):
@@ -109,36 +140,6 @@ def test_written_duplicates_are_shown(store, publish):
     assert (found.duplicates.source.tolist(), found.duplicates.target.tolist()) == ([4], [9])
     assert len(found.links) == 30
     assert part_of(found.page(), "same")["total"] == 1
-
-
-def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):
-    publish(4)
-    target = tmp_path / "page.html"
-    arguments = [
-        "explore",
-        "--model",
-        MODEL,
-        "--caption",
-        "title",
-        "--output",
-        str(target),
-        "--n-threads",
-        "1",
-    ]
-    result = CliRunner().invoke(heat, arguments, prog_name="heat", env=server.environment)
-    assert result.exit_code == 0, result.output
-    assert f"{target} (" in result.stdout
-    assert f"30 nodes, 30 edges, 30 predicted links of model '{MODEL}'" in result.stdout
-    assert "its graph was embedded in 2 for the picture" in result.stdout
-    html = target.read_text(encoding="utf-8")
-    assert part_of(html, "names")[5] == "<b>5"
-    assert len(base64.b64decode(part_of(html, "nodes")["points"]["base64"])) == 16 * N
-    (run,) = part_of(html, "runs")
-    assert (run["status"], run["nodes"], run["links"]) == ("published", N, 30)
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-    result = CliRunner().invoke(heat, [*arguments, "--json"], prog_name="heat", env=server.environment)
-    document = json.loads(result.stdout)
-    assert (document["nodes"], document["links"], document["trained_for_the_page"]) == (30, 30, True)
 
 
 def test_what_is_not_there_is_one_clear_error(store, publish):

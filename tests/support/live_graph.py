@@ -173,6 +173,13 @@ def random_links(n: int, seed: int, count: int = 30) -> PredictedLinks:
     return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, expit((1.25 - apart) / 0.5))
 
 
+def drop_indexes(cypher: Cypher, model: str, label: str) -> None:
+    """Drop what publications of a model leave: once in a file, as Neo4j then plans all statements anew."""
+    names = WriteNames(model=model)
+    for name in (names.index_of(label), names.staged_index_of(label)):
+        cypher(f"DROP INDEX `{name}` IF EXISTS")
+
+
 def snapshot(cypher: Cypher) -> dict[str, Any]:
     """Return all nodes, relationships, indexes and constraints of the database."""
     nodes = cypher("MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties")

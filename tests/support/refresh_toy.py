@@ -137,5 +137,9 @@ class Papers:
         return node["run"], coordinates, {tuple(row.values()) for row in rows}
 
     def remove(self) -> None:
-        """Remove the papers."""
-        self.cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")
+        """Remove the papers and the model."""
+        self.cypher(
+            f"MATCH (n) WHERE n:{LABEL} OR (n:HeatRun|HeatVersion AND n.model = $model) "
+            "OR (n:HeatModel AND n.name = $model) DETACH DELETE n",
+            model=MODEL,
+        )

@@ -140,7 +140,9 @@ def measure(graph: Graph) -> dict[str, dict[str, float]]:
     lap("calibrate")
     links = predict_links(model, graph, score=score, n_threads=1)
     lap("links")
-    expected = estimate(size_of(graph))  # last: its pilot takes memory, too
+    expected = estimate(
+        size_of(graph), HEAT(random_state=0, n_threads=1), graph
+    )  # last: its pilot takes memory, too
     seconds = dict(expected.seconds)
     seconds["train"] += seconds.pop("walks") + seconds.pop("coarse", 0.0)
     highest = 0

@@ -32,6 +32,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.estimate import estimate
 from heat_neo4j.pipeline.memory import RunSize
 from tests.benchmarks.hyperbolic import edges_of
+from tests.support.made_graph import made_graph
 
 __all__ = ["main", "make", "train"]
 
@@ -158,7 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found["nodes"], found["relationships"], walks_per_node=chosen.walks_per_node,
         threads=2, scratch=folder,
     )  # fmt: skip
-    needed = estimate(size)
+    model = HEAT(walks_per_node=chosen.walks_per_node, n_threads=2, random_state=0)
+    needed = estimate(size, model, made_graph(size, 12_000))
     for name, value in found.items():
         print(f"{name}: {value}")
     said = max(needed.memory["read"], needed.memory["train"])

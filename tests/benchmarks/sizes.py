@@ -19,8 +19,10 @@ from dataclasses import replace
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.embedding.schedule import portions_of
+from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.estimate import estimate
 from heat_neo4j.pipeline.memory import RunSize
+from tests.support.made_graph import made_graph
 
 __all__ = ["main", "traffic"]
 
@@ -47,7 +49,7 @@ def row(nodes: int, degree: float, attributes: int, cores: Sequence[int]) -> lis
         attribute_columns=attributes,
         attribute_share=SHARE,
     )
-    needed = estimate(size)
+    needed = estimate(size, HEAT(random_state=0, n_threads=1), made_graph(size, 12_000))
     hours = sum(needed.seconds.get(stage, 0.0) for stage in ("coarse", "walks", "train")) / 3600
     over_files = replace(size, scratch=".")
     has_files = bool(needed.scratch_bytes)

@@ -154,7 +154,7 @@ def measure(folder: Path) -> dict[str, Any]:
     model = model_for(options["nodes"], options["positions"], options["threads"])
     size = run_size(graph, model)
     warm_up(options["threads"])
-    needed = estimate(size)
+    needed = estimate(size, model, graph)
     began = perf_counter()
     model.fit(graph)
     seconds = dict(model.training_["seconds"])

@@ -229,7 +229,7 @@ def test_check_lists_all_problems_and_fails(invoke, cypher):
     assert last == f"heat: `heat embed` would stop at 2 problems, first: {problems[0]}"
 
 
-def test_estimate_asks_for_counts_only(invoke, cypher):
+def test_estimate_prints_what_a_run_needs(invoke, cypher):
     result = invoke("estimate", "--label", "CliPaper", "--relationship", "CLI_CITES", "--no-links")
     assert result.stdout.startswith("Graph         40 nodes, 80 relationships, about 0 attribute columns\n")
     assert re.search(

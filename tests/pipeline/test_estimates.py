@@ -20,8 +20,9 @@ from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.graph import Relationships
-from heat_neo4j.pipeline.estimate import estimate, made_graph
+from heat_neo4j.pipeline.estimate import estimate, part_of
 from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _similarity, _training, memory_of
+from tests.support.made_graph import made_graph
 
 ALL = (LinkEnds(1000, 1000, 10, 5000),)
 TINY = RunSize(200, 1000, patterns=(LinkEnds(200, 200, 10, 1000),))
@@ -37,6 +38,11 @@ def random_graph(size, seed=0):
         (n, size.attribute_columns), density=size.attribute_share, format="csr", rng=rng
     )
     return Graph(adjacency, attributes)
+
+
+def needs(size, graph=None):
+    model = HEAT(n_threads=size.threads, random_state=0)
+    return estimate(size, model, made_graph(size, 1000) if graph is None else graph)
 
 
 def array_bytes(*groups):
@@ -124,19 +130,17 @@ def test_the_time_of_a_hierarchy_is_that_of_its_own_training():
     graph = made_graph(size, 3000)
     assert made_graph(replace(size, nodes=10**7), 100).relationships.types == ("UNDER",)
     model = HEAT(hierarchy="UNDER", n_threads=1, random_state=0).fit(graph)
-    expected = estimate(size)
+    expected = estimate(size, HEAT(hierarchy="UNDER", n_threads=1, random_state=0), graph)
     assert list(expected.seconds) == ["read", "walks", "train", "write", "index"]
     assert model.training_["hierarchy"]["pairs"] == pytest.approx(size.closure, rel=0.1)
     took = model.training_["seconds"]["train"]
     assert expected.seconds["train"] == pytest.approx(took, rel=1.0)  # other processes may be busy
 
 
-def test_vectors_take_steps_and_time_to_read():
+def test_vectors_take_steps():
     size = RunSize(1000, 0, isolated_share=1.0, vector_columns=64, vector_width=64)
     assert size.teleports
     assert size.steps == 1000 * size.n_walks * size.walk_length
-    longer = replace(size, vector_columns=256, vector_width=3072, patterns=())
-    assert estimate(longer).seconds["read"] > estimate(size).seconds["read"] + 0.5
 
 
 def test_graph_memory_is_that_of_the_arrays():
@@ -229,20 +233,51 @@ def test_a_made_graph_is_as_dense_as_the_real_one():
 
 
 def test_an_estimate_has_all_stages_and_is_plain_data():
-    whole = estimate(TINY)
+    whole = estimate(TINY, HEAT(n_threads=1, random_state=0), made_graph(TINY, 1000), read_seconds=3.0)
     assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write", "index"]
     assert list(whole.memory) == ["read", "train", "calibrate", "links", "write"]
     document = whole.to_dict()
     assert document["peak_memory"] == max(document["memory"].values())
     assert document["total_seconds"] == pytest.approx(sum(whole.seconds.values()))
+    assert whole.seconds["read"] == 3.0
     assert min(whole.seconds.values()) > 0
+
+
+def test_a_graph_that_was_not_read_has_no_times():
+    unread = estimate(TINY, HEAT(), None)
+    assert not unread.seconds
+    assert unread.memory == memory_of(TINY)
+
+
+def paths(n_paths, length, **more):
+    """Return so many paths of a length, and as many nodes without a neighbour."""
+    nodes = np.arange(n_paths * length).reshape(n_paths, length)
+    ends = nodes[:, :-1].ravel(), nodes[:, 1:].ravel()
+    matrix = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(2 * nodes.size, 2 * nodes.size))
+    return Graph(matrix, **more)
+
+
+def test_a_part_keeps_nodes_with_their_neighbours():
+    graph = paths(20, 50)
+    part = part_of(graph, 600)
+    assert part.n_nodes == 600
+    joined = int((part.degrees > 0).sum())
+    assert part.n_edges >= joined - joined // 50 - 1  # at most one path is cut
+    assert 0.0 < joined / part.n_nodes < 1.0
+    assert part_of(graph, 2000) is graph
+
+
+def test_a_part_begins_at_the_type_of_the_hierarchy():
+    kinds = {"RARE": ([0], [1]), "OTHER": ([2], [3])}
+    part = part_of(paths(20, 50, relationships=Relationships.from_pairs(kinds)), 10, "RARE")
+    assert len(part.relationships.of("RARE")[0]) == 1
 
 
 def test_coarse_graphs_count(monkeypatch):
     monkeypatch.setattr(coarse_graph, "COARSE_NODES", 1000)
     size = RunSize(1000, 5000, threads=1)
     assert [walks for _, walks in size.levels] == [10, 3, 3]
-    assert "coarse" in estimate(size).seconds
+    assert "coarse" in needs(size).seconds
     model = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 1000))
     coarse = sum(level["pairs"] for level in model.training_["coarse"])
     assert size.coarse_pairs == pytest.approx(coarse, rel=0.4)
@@ -251,10 +286,10 @@ def test_coarse_graphs_count(monkeypatch):
 
 def test_time_grows_with_the_pairs_and_what_is_written():
     plain = replace(TINY, patterns=())
-    first, longer = (estimate(replace(plain, n_epochs=epochs)) for epochs in (1, 50))
+    first, longer = (needs(replace(plain, n_epochs=epochs)) for epochs in (1, 50))
     assert list(first.seconds) == ["read", "walks", "train", "write", "index"]
     assert longer.seconds["train"] > 5 * first.seconds["train"]
-    next_one = estimate(replace(plain, replaces=True))
+    next_one = needs(replace(plain, replaces=True))
     assert next_one.seconds["index"] > 3 * first.seconds["index"]
     assert next_one.seconds["write"] > first.seconds["write"]
     assert next_one.stored_bytes == first.stored_bytes < first.publishing_bytes
@@ -262,18 +297,18 @@ def test_time_grows_with_the_pairs_and_what_is_written():
 
 def test_sources_that_may_have_no_more_links_take_no_time():
     few = LinkEnds(200, 200, 10, 1000, full=198)
-    seconds = [estimate(replace(TINY, patterns=(each,))).seconds["links"] for each in (*TINY.patterns, few)]
+    seconds = [needs(replace(TINY, patterns=(each,))).seconds["links"] for each in (*TINY.patterns, few)]
     assert seconds[1] < 0.1 * seconds[0]
 
 
 def test_a_graph_that_is_too_small_for_a_score_has_an_estimate():
     tiny = RunSize(4, 3, patterns=(LinkEnds(4, 4, 10, 3),))
-    assert "calibrate" not in estimate(tiny).seconds
+    assert "calibrate" not in needs(tiny).seconds
 
 
 def test_training_takes_about_as_long_as_estimated():
     size = RunSize(1000, 5000)
-    said = estimate(size).seconds
+    said = needs(size).seconds
     took = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 1000)).training_["seconds"]
     assert said["train"] == pytest.approx(took["train"], rel=2.0)  # other processes may be busy
 

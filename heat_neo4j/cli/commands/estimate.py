@@ -53,7 +53,10 @@ def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
         for stage, count in needed.memory.items():
             yield "", f"{stage}: {format_bytes(count)}"
     threads = plural(size.threads, "thread")
-    yield "Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it"
+    if needed.seconds:
+        yield "Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it"
+    else:
+        yield "Time", f"not measured: reading takes {format_bytes(needed.memory['read'])} of memory"
     for stage, seconds in needed.seconds.items():
         yield "", f"{stage}: {format_seconds(seconds)}"
     rest, peak = format_bytes(needed.stored_bytes), format_bytes(needed.publishing_bytes)

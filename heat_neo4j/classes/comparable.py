@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.stats import binom
 
 from heat_neo4j.graph import Graph
 
 Rows = NDArray[np.int64]
 
 _USUAL, _HARDLY_ANY = 0.5, 0.1  # shares of the nodes with a class, and without one, that have something
+_BY_CHANCE = 0.01  # probability that so few of the others have it if as many of them should
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,10 @@ def without_types(graph: Graph, names: set[str]) -> Graph:
 def _telltale(
     have: Iterable[tuple[str, NDArray[np.bool_]]], known: Rows, asked: Rows
 ) -> tuple[Telltale, ...]:
-    if not len(asked):
-        return ()
     found = {}
     for name, has in have:
-        each = Telltale(name, float(has[known].mean()), float(has[asked].mean()))
-        if each.known >= _USUAL and each.asked <= _HARDLY_ANY:
+        each = Telltale(name, float(has[known].mean()), float(has[asked].sum() / max(len(asked), 1)))
+        by_chance = binom.cdf(has[asked].sum(), len(asked), each.known)
+        if each.known >= _USUAL and each.asked <= _HARDLY_ANY and by_chance < _BY_CHANCE:
             found[name] = each
     return tuple(found.values())

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
+from heat_neo4j.classes.comparable import telltale_types
 from heat_neo4j.classes.prediction import PredictedClasses, predict_classes
 from heat_neo4j.classes.views import PLACE
 from heat_neo4j.graph import Relationships
@@ -55,3 +56,14 @@ def test_a_relationship_of_all_nodes_is_used() -> None:
     assert np.median(found.probability) > 0.9
     assert PLACE in found.weights
     assert found.notes == ()
+
+
+def test_a_few_nodes_may_lack_a_relationship_by_chance() -> None:
+    graph, values = customers(lose_the_city=True)
+    known = np.array([row for row in range(CUSTOMERS) if values[row] is not None])
+    asked = np.setdiff1d(np.arange(CUSTOMERS), known)
+    buying = np.arange(CUSTOMERS, graph.n_nodes)  # cities and products live nowhere
+    some = np.concatenate((known[: len(buying)], buying))  # half live somewhere
+    assert telltale_types(graph, known, asked[:1])  # all others live somewhere
+    assert not telltale_types(graph, some, asked[:6])
+    assert [each.name for each in telltale_types(graph, some, asked[:7])] == ["LIVES_IN"]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from heat_neo4j.embedding.attribute_signal import attribute_signals
 from heat_neo4j.geometry.drift import fit_isometry, measure_drift
@@ -94,14 +91,10 @@ def bits_of(result: object) -> str:
 
 
 def of_threads(n_threads: int) -> dict[str, str]:
-    """Return the bits of all that is promised, from a process whose BLAS has so many threads."""
-    variables = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-    environment = {**os.environ, **dict.fromkeys(variables, str(n_threads)), "NUMBA_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-m", __name__], env=environment, capture_output=True, text=True, check=True
-    )
-    bits: dict[str, str] = json.loads(run.stdout)
-    return bits
+    """Return the bits of all that is promised, computed while BLAS has so many threads."""
+    score.cache_clear()
+    with threadpool_limits(n_threads, user_api="blas"):
+        return {compute.__name__: bits_of(compute()) for compute in PROMISED}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +106,3 @@ def bits() -> tuple[dict[str, str], dict[str, str]]:
 def test_the_bits_do_not_depend_on_the_number_of_blas_threads(name: str, bits) -> None:
     one, two = bits
     assert one[name] == two[name]
-
-
-if __name__ == "__main__":
-    print(json.dumps({compute.__name__: bits_of(compute()) for compute in PROMISED}))

@@ -216,7 +216,7 @@ def find_groups(page, reader, live):
     assert json.loads((reader.folder / "clusters.json").read_text())["nodes"][0]["clusters"]
     assert reader.run_command(keep) == found
     (printed,) = reader.run_python(page)
-    assert printed.splitlines()[0].split() == ["level", "cluster", "parent", "size", "name", "words"]
+    assert printed.split()[:7] == ["level", "cluster", "parent", "size", "name", "labels", "words"]
 
 
 def ask_for_language_models(page, reader, live):

@@ -37,7 +37,7 @@ browser:
 	sh tests/explore/install.sh
 
 unit: $(COMPILED)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --durations 10 -m "not live and not slow"
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --durations 10 -m "not live and not slow and not browser"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

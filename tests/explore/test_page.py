@@ -18,6 +18,8 @@ from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import predict_links
 
+pytestmark = pytest.mark.browser
+
 N = 60
 HOSTILE = [
     "</script><script>alert(1)</script>",

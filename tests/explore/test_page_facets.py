@@ -21,6 +21,8 @@ from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
+pytestmark = pytest.mark.browser
+
 N, N_EDGES = 60, 300
 HOSTILE = "</option><img src=x onerror=alert(1)>\u202e & 'q'"
 YEARS = [1900 + row % 40 if row % 3 else None for row in range(N)]

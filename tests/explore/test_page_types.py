@@ -18,6 +18,8 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
 from tests.explore.conftest import opened_page
 
+pytestmark = pytest.mark.browser
+
 # Four lines across the disk, and below and above them nodes that nothing joins.
 LIKES, KNOWS, HOSTILE, PREDICTED = 0.45, 0.15, -0.15, -0.45
 NAME = "</script><img src=x onerror=alert(1)>\u202e"

@@ -104,7 +104,7 @@ class PredictedClasses(Result):
         try:
             place = list(self.node).index(node)
         except ValueError:
-            raise ValueError(f"no class was predicted for {node!r}") from None
+            raise ValueError(f"no class was predicted for {node!r}, only for nodes without one") from None
         added = self.evidence[place]
         order = np.argsort(-np.abs(added), kind="stable").tolist()
         names = list(self.weights)

@@ -36,6 +36,7 @@ _EXAMPLES = {
 """Example names in the files: the label and property that users choose, and the properties, relationship
 types and vector index of a model."""
 _CHOSEN = ("label", "property")
+_NAME_OF = re.compile(rf"\b(\w+)\.`{_EXAMPLES['property']}`(?! IN )")  # a search needs the plain property
 _EXAMPLE = re.compile(f"`({'|'.join(_EXAMPLES.values())})`")
 
 
@@ -69,9 +70,18 @@ class LibraryQuery:
         used = set(_EXAMPLE.findall(self.statement))
         return tuple(name for name, example in _EXAMPLES.items() if example in used)
 
-    def written(self, names: Mapping[str, str]) -> str:
-        """Return the statement with example names replaced by `names`."""
-        return _EXAMPLE.sub(self._quoting(names), self.statement)
+    def written(self, names: Mapping[str, str], keys: Mapping[str, str] | None = None) -> str:
+        """Return the statement with example names replaced by `names`.
+
+        `keys` is the property that names the nodes of each label, if it differs by label; "" for all others.
+        """
+        quoting = self._quoting(names)
+        if keys is None:
+            return _EXAMPLE.sub(quoting, self.statement)
+        parts = _NAME_OF.split(self.statement)  # nodes whose name is shown are every other part
+        parts[::2] = [_EXAMPLE.sub(quoting, part) for part in parts[::2]]
+        parts[1::2] = [_name_by_label(node, keys) for node in parts[1::2]]
+        return "".join(parts)
 
     def copy(self, names: Mapping[str, str], model: str | None = None) -> str:
         """Return the file with example names replaced by `names`, without comments on these names.
@@ -96,6 +106,7 @@ class LibraryQuery:
         """
         chosen = [name for name in self.names if name in _CHOSEN]
         required = [*chosen, *(each.name for each in self.parameters if each.required)]
+        own = {"property"}.intersection(chosen)  # without one, the keys of the model name nodes
         defaults = {each.name: each.default for each in self.parameters if not each.required}
         if set(self.names) - {*_CHOSEN}:
             defaults.setdefault("model", "heat")  # determines the model's names
@@ -107,12 +118,12 @@ class LibraryQuery:
                 )
         if not isinstance(values.get("model", ""), str):
             raise ConfigError(f"the model of query {self.name!r} must be a text, got {values['model']!r}")
-        missing = [name for name in required if name not in values]
+        missing = [name for name in required if name not in values and name not in own]
         if missing:
             raise ConfigError(
                 f"query {self.name!r} needs {', '.join(missing)}: `heat cypher show {self.name}` explains"
             )
-        names = {name: values[name] for name in chosen}
+        names = {name: values[name] for name in chosen if name in values}
         self._quoting(names)
         return names, defaults | {name: value for name, value in values.items() if name not in names}
 
@@ -128,6 +139,13 @@ class LibraryQuery:
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"the {name} of query {self.name!r}: {error}") from error
         return lambda match: quoted.get(match[1], match[0])
+
+
+def _name_by_label(node: str, keys: Mapping[str, str]) -> str:
+    """Return the expression for the key of a node, whose label is not known beforehand."""
+    own = {label: f"{node}.{quote_identifier(name)}" for label, name in keys.items()}
+    cases = [f"WHEN {node}:{quote_identifier(label)} THEN {key}" for label, key in own.items() if label]
+    return f"CASE {' '.join(cases)} ELSE {own.get('', 'null')} END"
 
 
 def list_queries() -> list[LibraryQuery]:

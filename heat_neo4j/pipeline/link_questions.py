@@ -279,7 +279,9 @@ def _no_pattern(
     which = " or ".join(map(str, chosen)) if specs else "any pattern of the model"
     if to is not None:
         ends = f"{node!r} ({_labels(graph, row)}) to {to[0]!r} ({_labels(graph, to[1])})"
-        return ProjectionError(f"no link of {which} leads from {ends}: give the nodes the other way round?")
+        back = patterns_at(graph, patterns_at(graph, chosen, to[1]), row, reverse=True)
+        advice = "give the nodes the other way round?" if back else f"it has {', '.join(map(str, chosen))}"
+        return ProjectionError(f"no link of {which} leads from {ends}: {advice}")
     role, advice = ("target", "without --to") if reverse else ("source", "with --to")
     return ProjectionError(
         f"{node!r} ({_labels(graph, row)}) is no {role} of {which}: ask {advice} for the other direction"

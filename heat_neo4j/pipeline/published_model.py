@@ -221,15 +221,17 @@ def node_names(
     """Return a name for each node, one line with at most `longest` characters.
 
     The name is the value of the property `caption`, which may depend on the label; by default of the run's
-    key. A node without a value is named by its label and the number in its element id. Raises ProjectionError
-    if no node has a label of `caption`, or no node of that label has the property.
+    key. A node without a value is named by the key, or by its label and the number in its element id. Raises
+    ProjectionError if no node has a label of `caption`, or no node of that label has the property.
     """
     graph, projection = published.graph, published.run.unfiltered_projection
+    values = name_values(store, published, caption)
+    if caption:
+        by_key = name_values(store, published)
+        values = [key if value is None else value for value, key in zip(values, by_key, strict=True)]
     return [
         name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
-        for value, labels, element_id in zip(
-            name_values(store, published, caption), labels_of(graph), graph.node_ids, strict=True
-        )
+        for value, labels, element_id in zip(values, labels_of(graph), graph.node_ids, strict=True)
     ]
 
 

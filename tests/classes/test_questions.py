@@ -96,5 +96,8 @@ def test_why_a_node_got_its_class_is_printed(monkeypatch: Any, capsys: Any) -> N
     odds = [float(line.split()[0]) for line in lines[title + 1 :]]
     assert odds[-1] == pytest.approx(sum(odds[:-1]), abs=0.001 * len(odds))
     assert odds[-1] == pytest.approx(np.log(node["probability"] / node["second_probability"]), abs=0.001)
-    with pytest.raises(ProjectionError, match="no class was predicted for 'paper x': did you mean 'paper"):
+    with pytest.raises(
+        ProjectionError,
+        match="no class was predicted for 'paper x', only for nodes without one: did you mean 'paper",
+    ):
         found.explain("paper x")

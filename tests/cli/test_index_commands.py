@@ -331,6 +331,13 @@ def test_a_query_is_shown_with_names_of_ones_own(invoke):
 WHICH = ("-p", "model=cli near", "--label", "CliNear")
 
 
+def test_without_a_property_the_key_of_the_model_names_nodes(invoke):
+    asked = ("cypher", "run", "nearest", *WHICH, "-p", "value=c3", "--json")
+    assert json_of(invoke(*asked)) == json_of(invoke(*asked, "--property", "code"))
+    rows = json_of(invoke("cypher", "run", "most_general", "-p", "model=cli near", "-p", "k=2", "--json"))
+    assert all(re.fullmatch(r"c\d+", row["node"]) for row in rows)
+
+
 def test_a_query_is_run_with_values_of_any_type(invoke):
     asked = ("cypher", "run", "nearest", *WHICH, "--property", "code", "-p", "value=c3", "-p", "k=5")
     shown = invoke(*asked)
@@ -378,8 +385,12 @@ SEARCH = ("search/nearest", "--label", "CliNear", "--property", "code", "-p", "v
             4,
             "refused a statement",
         ),
-        (["nearest", *WHICH, "-p", "value=c3"], 2, "query 'nearest' needs property: "),
-        (["nearest"], 2, "query 'nearest' needs label, property, value: `heat cypher show nearest` explains"),
+        (
+            ["nearest", "-p", "model=cli near", "--label", "CliNaer", "-p", "value=c3"],
+            4,
+            "no node label 'CliNaer' in database 'neo4j': did you mean 'CliNear'?",
+        ),
+        (["nearest"], 2, "query 'nearest' needs label, value: `heat cypher show nearest` explains"),
         (["most_general", *WHICH], 2, "query 'most_general' has no parameter 'label'"),
         (
             ["nearest", "--label", "", "--property", "code", "-p", "value=c3"],

@@ -272,7 +272,14 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
         (lambda: recommend(ask, "0", patterns=[RATED], reverse=True), "is no target of User-RATED->Movie"),
         (lambda: recommend(ask, "0", patterns=["User-RATES->Movie"]), "did you mean 'RATED'"),
         (lambda: recommend(ask, "99"), "node '99' has no coordinates of model 'm'"),
-        (lambda: explain(ask, "30", "0"), r"leads from '30' \(Movie\) to '0' \(User\)"),
+        (
+            lambda: explain(ask, "30", "0"),
+            r"leads from '30' \(Movie\) to '0' \(User\): give the nodes the oth",
+        ),
+        (
+            lambda: explain(ask, "30", "31"),
+            r"to '31' \(Movie\): it has User-FOLLOWS->User, User-RATED->Movie",
+        ),
         (lambda: explain(ask, "0", "0"), "are the same node"),
     ):
         with pytest.raises(ProjectionError, match=message):

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
 from heat_neo4j.database.query_files import list_queries, load_query
+from heat_neo4j.database.read import queries
 from heat_neo4j.database.statements import quote_identifier
 from heat_neo4j.errors import ConfigError
 
@@ -170,10 +171,34 @@ def test_what_is_given_is_divided_and_the_rest_has_defaults():
     assert load_query("published").divide({}) == ({}, {})
 
 
+def test_nodes_are_shown_by_the_keys_of_their_labels():
+    keys = {"Film": "title", "Odd`": "name", "": "code"}
+    text = load_query("nearest").written({"label": "Film", "property": "title"}, keys)
+    assert "MATCH (a:`Film` {`title`: $value})" in text
+    assert "CASE WHEN b:`Film` THEN b.`title` WHEN b:`Odd``` THEN b.`name` ELSE b.`code` END AS node" in text
+    plain = load_query("nearest").written({"label": "Film", "property": "title"})
+    assert "CASE WHEN b:" not in plain
+    del keys[""]
+    assert "ELSE null END" in load_query("outliers").written({"property": "title"}, keys)
+    points = load_query("nearest_to_point").written({"label": "Film", "property": "title"}, keys)
+    assert "WHERE a.`title` IN $values" in points  # an index finds them
+
+
+def test_the_key_of_a_label_is_its_property():
+    query = load_query("nearest")
+    films = {"Film": "title", "Genre": "name"}
+    assert queries._key_of(query, "Genre", films) == "name"
+    assert queries._key_of(query, None, films) == "title"
+    assert queries._key_of(query, "Tag", {**films, "": "code"}) == "code"
+    for label, keys, whose in ((None, {}, "the model"), ("Tag", films, "label 'Tag' of the model")):
+        with pytest.raises(ConfigError, match=f"needs property, as {whose} has no key"):
+            queries._key_of(query, label, keys)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("nearest", {}, "query 'nearest' needs label, property, value: `heat cypher show nearest` explains"),
+        ("nearest", {}, "query 'nearest' needs label, value: `heat cypher show nearest` explains"),
         ("nearest", {"label": "A", "property": "b"}, "query 'nearest' needs value: "),
         ("between", {"label": "A", "property": "b", "value": 1}, "query 'between' needs other: "),
         ("groups", {"property": "b"}, "query 'groups' needs group: "),

@@ -31,7 +31,8 @@ RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -
 name_options: Decorator[Any] = stack(
     option("--label", metavar="LABEL", help="Label by which the query finds nodes, if it has one."),
     option("--property", "key", metavar="PROPERTY",
-           help="Property by which it finds and shows nodes; your index over both is used."),
+           help="Property by which it finds and shows nodes; your index over both is used.  "
+                "[default: to run, the model's key]"),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(
     "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",

@@ -1,15 +1,17 @@
 """Run users' statements and the package's queries, with the names of a model in this database."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from heat_neo4j._utils.frames import Rows
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.published_nodes import read_scope
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import nothing_published, read_version
 from heat_neo4j.database.statements import identifier_to_copy
-from heat_neo4j.errors import ProjectionError
+from heat_neo4j.errors import ConfigError, ProjectionError
 
 
 def run_cypher(connection: Connection, cypher: str, /, **parameters: Any) -> Rows:
@@ -63,8 +65,8 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
         Such as ``"nearest"``; one of ``search/`` asks the model's index, whatever index the file names.
     **parameters
         ``label`` and ``property`` where the query has them, which are written in the statement, so that
-        an index over them is used; and values of the parameters that the file names. Those that it does
-        not call required have defaults.
+        an index over them is used; without ``property``, the model's keys. And values of the parameters
+        that the file names. Those that it does not call required have defaults.
 
     Returns
     -------
@@ -80,12 +82,17 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
     """
     query = load_query(name)
     names, values = query.divide(parameters)
+    keys = None
+    if "property" in query.names and "property" not in names:
+        keys = read_scope(connection, values.get("model", "heat")).nodes.keys.by_label
+        names["property"] = _key_of(query, names.get("label"), keys)
     own = _names_of(connection, query, values["model"]) if set(query.names) - set(names) else {}
     if set(query.names) - set(names) - set(own):
         return Rows()  # not published: the names in the file could be those of another model
     names |= own
     values = {each.name: values[each.name] for each in query.parameters}
-    records = connection.read(query.written(names), values, doing="querying")
+    statement = query.written(names, keys if keys and len(keys) > 1 else None)
+    records = connection.read(statement, values, doing="querying")
     if not records:
         chosen = [[names[each]] if each in names else [] for each in ("label", "property")]
         if any(chosen):
@@ -130,6 +137,17 @@ def copy_query(connection: Connection, name: str, model: str = "heat", **names: 
             f"a name that model {model!r} has in this database {error}; somebody may have changed it"
         ) from error
     return query.copy(own | names, model)
+
+
+def _key_of(query: LibraryQuery, label: str | None, keys: Mapping[str, str]) -> str:
+    """Return the key property of nodes with a label; raises ConfigError if they have none."""
+    key = keys.get(label or "", keys.get(""))
+    if key is None and label is None:
+        key = next(iter(keys.values()), None)
+    if key is None:
+        of = "the model" if label is None else f"label {label!r} of the model"
+        raise ConfigError(f"query {query.name!r} needs property, as {of} has no key")
+    return key
 
 
 def _names_of(connection: Connection, query: LibraryQuery, model: str) -> dict[str, str]:

@@ -327,7 +327,7 @@ class _Training:
                 walks = keep_walks(store, drawn)
                 del drawn
                 clock.stop("similarity")
-                first, coarse = self._first_points(walks, keys, folder, cluster)
+                first, coarse = self._first_points(walks, keys, cluster)
                 if coarse:
                     store.save("start", first)
                     first = store.load("start")  # the other stages need the memory
@@ -356,7 +356,6 @@ class _Training:
         self,
         walks: Walks,
         keys: Keys,
-        folder: TrainingFolder | None = None,
         cluster: "BucketCluster | None" = None,
     ) -> tuple[Array, dict[str, Any]]:
         """Return points to start from: given ones, those of a coarse graph, or others close to the origin.
@@ -385,7 +384,7 @@ class _Training:
             left = self.clock.left(self.model.time_limit)
             limit = None if left is None else left * work[number] / sum(work[number:])
             own_walks = coarse_walks(walks, own, own_keys.walks)
-            trained = self._coarse(number, own_walks, points, schedule, own_keys, limit, folder, cluster)
+            trained = self._coarse(number, own_walks, points, schedule, own_keys, limit, cluster)
             if trained is not None:
                 points = trained.points
             facts.append(
@@ -407,7 +406,6 @@ class _Training:
         schedule: Schedule,
         keys: Keys,
         time_limit: float | None,
-        folder: TrainingFolder | None,
         cluster: "BucketCluster | None",
     ) -> Trained | None:
         """Train coarse graph `number`, in files if it is large; return None if it has no pairs."""
@@ -416,7 +414,7 @@ class _Training:
             self.on_progress("coarse", number * total + done, (len(self.levels) - 1) * total)
 
         n_parts = parts_of(len(start), self.model.n_components, schedule.n_walks, schedule.n_parts)
-        if folder is None or n_parts == 1:
+        if self.folder is None or n_parts == 1:
             pairs = self._collect(walks, schedule)
             if pairs.n_pairs == 0:
                 return None
@@ -431,7 +429,7 @@ class _Training:
                 time_limit=time_limit,
                 on_batch=on_batch,
             )
-        store = folder.coarse(number)
+        store = self.folder.coarse(number)
         if not store.has("tasks"):
             keep_clusters(store, walks)
             shares = None if cluster is None else cluster.record(store, schedule)

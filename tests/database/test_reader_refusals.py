@@ -344,7 +344,7 @@ def test_counts(cypher, store, server):
 
 
 @pytest.mark.parametrize("kind", [LINK, "NONE"])
-def test_the_closure_of_a_hierarchy_is_counted_from_the_end_with_few(cypher, store, kind):
+def test_the_closure_of_a_hierarchy_is_counted(cypher, store, kind):
     cypher(f"UNWIND range(0, 39) AS i CREATE (:{NODE} {{x: i}})")
     cypher(f"MATCH (a:{NODE}) MATCH (b:{NODE} {{x: a.x / 3}}) WHERE a.x > 0 CREATE (a)-[:{LINK}]->(b)")
     cypher(f"MATCH (a:{NODE} {{x: 5}}) MATCH (b:{NODE} {{x: 2}}) CREATE (b)-[:READER_OTHER]->(a)")

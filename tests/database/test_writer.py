@@ -13,7 +13,7 @@ from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS
-from heat_neo4j.database.write.payload import check_coordinates
+from heat_neo4j.database.write.payload import check_coordinates, check_links
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.geometry.hyperboloid import radius, to_klein, to_poincare
 from heat_neo4j.graph import Provenance
@@ -755,10 +755,14 @@ def test_values_that_are_not_finite_leave_no_trace(store, cypher, graph):
 
 def test_a_dry_run_says_what_it_would_write_and_writes_nothing(store, cypher, graph):
     before = snapshot(cypher)
-    plan = store.write_embedding(graph, random_points(N, 1), names=NAMES, dry_run=True)
+    coordinates, links = (
+        check_coordinates(random_points(N, 1), N, "poincare"),
+        check_links(random_links(N, 1), N),
+    )
+    plan = store.start_run(graph, names=NAMES).plan(coordinates)
     assert (plan.status, plan.nodes_written, plan.dimension) == ("dry run", N, 3)
     assert (plan.embedding_property, plan.radius_property) == ("writerTestEmbedding", "writerTestRadius")
-    plan = store.write_links(graph, random_links(N, 1), names=NAMES, dry_run=True)
+    plan = store.start_run(graph, parts=["links"], names=NAMES).plan(links=links)
     assert (plan.status, plan.links_written, plan.link_type) == ("dry run", 30, "WRITER_TEST_PREDICTED")
     assert snapshot(cypher) == before
 

@@ -37,9 +37,6 @@ def run_record(run_id="r1", status="complete", **facts):
     return RunRecord(run_id, MODEL, ("embedding", "links"), status, ("embedding",), **{**known, **facts})
 
 
-SERVE = ["serve", "--every", "1h", "--uri", "bolt://127.0.0.1:1"]
-
-
 def book(*runs, model=MODEL, **version):
     node = {"name": model, "version": 3, "run": "r1", "linkRun": "r1", "publishedAt": AT, **version}
     return Bookkeeping([node], runs)

@@ -613,7 +613,6 @@ def write_embedding(
     model: Any,
     *,
     coordinates: str = "poincare",
-    dry_run: bool = False,
     **options: Unpack[WriteOptions],
 ) -> RunRecord:
     """Write coordinates, radius and run id to the nodes of `graph`, and publish them.
@@ -624,8 +623,6 @@ def write_embedding(
         A fitted model, whose parameters, seed and loss are recorded too, or points on the hyperboloid.
     coordinates : {"poincare", "hyperboloid", "klein"}
         Coordinates to store: Poincare ball (required for a vector index), Klein ball, or hyperboloid.
-    dry_run : bool
-        Check everything and return the plan, without writing.
     **options
         ``names``, ``parameters``, ``stage_seconds``, ``facts``, ``overwrite``, ``index``, ``batch_size``,
         ``lease``, ``on_progress``: as for `Run`.
@@ -633,7 +630,7 @@ def write_embedding(
     Returns
     -------
     RunRecord
-        The published run, or the plan of a dry run.
+        The published run.
 
     Raises
     ------
@@ -644,21 +641,13 @@ def write_embedding(
     """
     columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
     options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
-    run = Run(connection, graph, parts=(EMBEDDING,), **options)
-    if dry_run:
-        return run.plan(coordinates=columns)
-    with run:
+    with Run(connection, graph, parts=(EMBEDDING,), **options) as run:
         run.send_coordinates(columns, facts)
         return run.publish()
 
 
 def write_links(
-    connection: Connection,
-    graph: Graph,
-    links: Links,
-    *,
-    dry_run: bool = False,
-    **options: Unpack[WriteOptions],
+    connection: Connection, graph: Graph, links: Links, **options: Unpack[WriteOptions]
 ) -> RunRecord:
     """Write predicted links between the nodes of `graph`, and publish them.
 
@@ -666,13 +655,13 @@ def write_links(
     ----------
     links : PredictedLinks
         Result of `predict_links` for the graph.
-    dry_run, **options
+    **options
         As for `write_embedding`.
 
     Returns
     -------
     RunRecord
-        The published run, or the plan of a dry run.
+        The published run.
 
     Raises
     ------
@@ -682,10 +671,7 @@ def write_links(
         Also if a distance or probability is not finite.
     """
     columns = check_links(links, graph.n_nodes)
-    run = Run(connection, graph, parts=(LINKS,), **options)
-    if dry_run:
-        return run.plan(links=columns)
-    with run:
+    with Run(connection, graph, parts=(LINKS,), **options) as run:
         run.send_links(columns)
         return run.publish()
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.scratch import Scratch
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read.joining import ENTRIES, Combine, Joined, WeightOverflowError, join, record_type
+from heat_neo4j.database.read.joining import ENTRIES, Joined, WeightOverflowError, join, record_type
 from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Relationships
@@ -132,7 +132,7 @@ class RelationshipTable:
         """
         weight = self._projection.weight
         try:
-            joined = self._joined(row_of, n_rows, self._record, self._aggregate)
+            joined = self._joined(row_of, n_rows, self._record)
         except WeightOverflowError as error:
             what = "type_weights add" if weight is None else f"weight {weight!r} adds"
             raise ProjectionError(f"{what} up to infinity: scale the weights down") from error
@@ -145,14 +145,14 @@ class RelationshipTable:
         """Return which positions the relationships of each type join, in place of `join`."""
         n_nodes = self._entries.size
         plain = record_type(weighted=False, timed=False)
-        return self._joined(np.arange(n_nodes), n_nodes, plain, self._aggregate).relationships
+        return self._joined(np.arange(n_nodes), n_nodes, plain).relationships
 
-    def _joined(self, row_of: Positions, n_rows: int, record: np.dtype[Any], combine: Combine) -> Joined:
+    def _joined(self, row_of: Positions, n_rows: int, record: np.dtype[Any]) -> Joined:
         there = row_of >= 0
         entries = np.zeros(n_rows, dtype=np.int64)
         entries[row_of[there]] = self._entries[there]
         pieces = (self._in_rows(row_of, record, number) for number in range(self.kept // self.piece + 1))
-        joined = join(pieces, record, entries, list(self._types), combine, self._scratch, self.bucket)
+        joined = join(pieces, record, entries, list(self._types), self._aggregate, self._scratch, self.bucket)
         self._records.close()
         return joined
 

@@ -57,8 +57,8 @@ COUNTS: Mapping[str, Counted] = {
         "relationship weighs 0: left out", "relationships weigh 0: left out"
     ),
     "relationships_without_weight": Counted(
-        "relationship has no weight: it has the default",
-        "relationships have no weight: they have the default",
+        "relationship has no weight: it weighs what --default-weight says, 1 by default",
+        "relationships have no weight: they weigh what --default-weight says, 1 by default",
     ),
     "relationships_without_time": Counted(
         "relationship has no time: it stays in training", "relationships have no time: they stay in training"

@@ -278,7 +278,7 @@ CASES = [
         "key of two kinds",
         (*EMBED, "--key", "key"),
         4,
-        "key 'key' has int and str values: a key must be all whole numbers or all strings",
+        "key 'key' has int and str values: a key must be all whole numbers or all strings; 1 of 3 are str, such as 'two'",
         graph="MATCH (n:BadPaper {key: 2}) SET n.key = 'two'",
     ),
     Case(

@@ -136,3 +136,9 @@ def test_a_model_without_a_key_finds_element_ids_only():
     assert found(Database(), "4:x:9", NodeKeys.of(None)) == "4:x:9"
     with pytest.raises(ProjectionError, match="the model has no key to find 'Up' by: give an element id, or"):
         found(Database(), "Up", NodeKeys.of(None))
+
+
+def test_the_rarer_kind_of_key_is_named():
+    message = "all strings; 2 of 5 are int, such as 300"
+    with pytest.raises(ProjectionError, match=message):
+        rows_by_key(NodeKeys.of("title"), np.zeros(5, np.int64), ["Up", 300, "Alien", 1776, "Cher"])

@@ -1,6 +1,7 @@
 """The nodes of a projection, and the order of their rows."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +11,7 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.database.connection import Connection
@@ -159,7 +161,13 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
     kinds = set(map(type, values))
     if kinds not in ({int}, {str}, set()):
         mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise ProjectionError(f"{which} has {mixed} values: a key must be all whole numbers or all strings")
+        problem = f"{which} has {mixed} values: a key must be all whole numbers or all strings"
+        if len(kinds) > 1:
+            counts = Counter(map(type, values))
+            rare = min(kinds, key=lambda kind: (counts[kind], kind.__name__))
+            example = display_text(repr(next(value for value in values if type(value) is rare)), 60)
+            problem += f"; {counts[rare]:,} of {len(values):,} are {rare.__name__}, such as {example}"
+        raise ProjectionError(problem)
     order = sorted(range(len(values)), key=values.__getitem__)
     twice = {values[one]: None for one, next_one in pairwise(order) if values[one] == values[next_one]}
     if twice:

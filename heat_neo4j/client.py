@@ -264,7 +264,7 @@ class Database(Closing):
         Memory, the peak of this process, follows from counts, and from the attributes of a thousand nodes.
         For the time, the graph is read, and a short run on 12,000 of its nodes measures this machine as busy
         as it is now; a graph that does not fit into the free memory has no estimate of time. Times of writing
-        are those of a server on the same machine. If a version of the model is published already, keeping it
+        follow from how long reading takes. If a version of the model is published already, keeping it
         for a rollback is included. Nothing is written.
 
         Parameters

@@ -29,9 +29,9 @@ _TRIAL_NODES = 500  # of what runs first, untimed
 _FARTHER = 0.3  # share that each tenfold of the nodes beyond the pilot's adds: memory is farther away
 _SCORE_GROWTH = 0.5  # the link score takes about the square root of N: samples of links have a bound
 
-# Seconds of a local server, to which no pilot may write: of statements that it has not met; of nodes and
-# links that it writes and indexes.
-_STATEMENTS = 2.0
+# Seconds of a local server, to which no pilot may write: of statements that it has not met; of a node, a
+# relationship and an attribute value that it reads; of nodes and links that it writes and indexes.
+_STATEMENTS, _READ = 2.0, (2.5e-6, 2.0e-6, 3.3e-7)
 _WRITE_NODE, _WRITE_LINK, _INDEX_NODE, _INDEX_COORDINATE = 35e-6, 56e-6, 70e-6, 3e-6
 _REPLACED, _INDEXED_AGAIN = 1.5, 3.4  # where a version is published: its values are kept, both indexes grow
 
@@ -88,7 +88,12 @@ def estimate(
     if graph is not None:
         make_ready(on_progress)
         pilot = _Pilot.run(size, model, graph)
-        stages = {"read": read_seconds, **pilot.training(size), **pilot.linking(size), **_writing(size)}
+        stages = {
+            "read": read_seconds,
+            **pilot.training(size),
+            **pilot.linking(size),
+            **_writing(size, read_seconds),
+        }
     blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
     # Coordinates, a list, and radius and run, which share a record; a link and its properties.
     node, link = _STORE_BLOCK * blocks + 2 * _STORE_RECORD, 34 + 3 * _STORE_RECORD
@@ -210,11 +215,15 @@ class _Pilot(NamedTuple):
         return stages
 
 
-def _writing(size: RunSize) -> dict[str, float]:
-    """Return the seconds of writing and indexing."""
+def _writing(size: RunSize, read_seconds: float) -> dict[str, float]:
+    """Return the seconds of writing and indexing by a server that took so long to read."""
+    values = size.nodes * (size.attribute_columns * min(1.0, size.attribute_share) + size.vector_width)
+    counts = size.nodes, size.relationships, values
+    usual = _STATEMENTS + sum(count * rate for count, rate in zip(counts, _READ, strict=True))
+    slower = max(read_seconds / usual, 1.0)  # far away, or busy
     written = size.nodes * _WRITE_NODE + size.links * _WRITE_LINK
     index = size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)
     return {
-        "write": _STATEMENTS + written * (_REPLACED if size.replaces else 1.0),
-        "index": index * (_INDEXED_AGAIN if size.replaces else 1.0),
+        "write": slower * (_STATEMENTS + written * (_REPLACED if size.replaces else 1.0)),
+        "index": slower * index * (_INDEXED_AGAIN if size.replaces else 1.0),
     }

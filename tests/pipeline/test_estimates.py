@@ -295,6 +295,13 @@ def test_time_grows_with_the_pairs_and_what_is_written():
     assert next_one.stored_bytes == first.stored_bytes < first.publishing_bytes
 
 
+def test_a_server_that_reads_slowly_writes_slowly():
+    model, graph = HEAT(n_threads=1, random_state=0), made_graph(TINY, 1000)
+    usual, slow = (estimate(replace(TINY, patterns=()), model, graph, read).seconds for read in (1.0, 10.0))
+    for stage in ("write", "index"):
+        assert slow[stage] > 4 * usual[stage]
+
+
 def test_sources_that_may_have_no_more_links_take_no_time():
     few = LinkEnds(200, 200, 10, 1000, full=198)
     seconds = [needs(replace(TINY, patterns=(each,))).seconds["links"] for each in (*TINY.patterns, few)]

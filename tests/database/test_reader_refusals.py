@@ -353,6 +353,13 @@ def test_the_closure_of_a_hierarchy_is_counted(cypher, store, kind):
     assert (counts.hierarchical, counts.closure) == ((39, above) if kind == LINK else (0, 0))
 
 
+def test_a_sample_of_labels_stands_for_all_relationships(cypher, store):
+    cypher(f"UNWIND range(0, 39) AS i CREATE (:{NODE} {{x: i}})-[:{LINK}]->(:{OTHER})")
+    schema, carriers = store.sample_schema(Projection([NODE, OTHER], [LINK]), limit=10)
+    assert schema == {((NODE,), LINK, (OTHER,)): 40}
+    assert carriers == {NODE: 40, OTHER: 40}
+
+
 def test_full_sources_have_the_one_relationship_that_they_may_have(cypher, store):
     cypher(f"UNWIND range(0, 99) AS i CREATE (:{NODE} {{x: i}})")
     cypher(f"MATCH (a:{NODE}) WHERE a.x < 60 CREATE (a)-[:{LINK}]->(:{OTHER})")

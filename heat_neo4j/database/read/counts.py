@@ -89,10 +89,13 @@ def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
     return {record["type"]: record["relationships"] for record in records}
 
 
-def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[Triple, int], dict[str, int]]:
-    """Return some relationships by labels and type, as `Graph.schema`, and how many nodes carry each label.
+def sample_schema(
+    connection: Connection, projection: Projection, limit: int = _SAMPLE_RELATIONSHIPS
+) -> tuple[dict[Triple, int], dict[str, int]]:
+    """Return relationships by labels and type, as `Graph.schema`, and how many nodes carry each label.
 
-    Filters are left aside, as are types that cannot be quoted, and rare pairs of labels may be missed.
+    The labels are those of `limit` relationships of each type, scaled up to all: rare pairs of labels may be
+    missed. Filters of nodes are left aside, as are types that cannot be quoted.
     """
     scope = Scope.resolve(connection, projection).require()
     labels = scope.nodes()["labels"]
@@ -100,13 +103,19 @@ def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[
     counts = count_by_type(connection, scope)
     for types in _sampled_together({kind: counts[kind] for kind in filter(is_identifier, counts)}):
         statement = load_statement("read/sample_schema", labels=labels, types=types)
-        limit = {"heat_limit": _SAMPLE_RELATIONSHIPS * len(types)}
-        for row in connection.read(statement, limit, doing="sampling relationships"):
+        most = {"heat_limit": limit * len(types)}
+        for row in connection.read(statement, most, doing="sampling relationships"):
             ends = tuple(sorted(row["sources"])), row["type"], tuple(sorted(row["targets"]))
             schema[ends] += row["relationships"]
     statement = load_statement("read/label_counts", labels=labels)
     carriers = {row["label"]: row["nodes"] for row in connection.read(statement, {}, doing="counting nodes")}
-    return dict(schema), carriers
+    sampled: Counter[str] = Counter()
+    for (_, kind, _), count in schema.items():
+        sampled[kind] += count
+    scaled = {
+        triple: round(count * counts[triple[1]] / sampled[triple[1]]) for triple, count in schema.items()
+    }
+    return scaled, carriers
 
 
 def full_sources(connection: Connection, label: str, kind: str) -> float:

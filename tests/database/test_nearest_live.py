@@ -344,7 +344,7 @@ def test_a_node_without_a_key_is_asked_for_by_element_id(store, cypher, lent):
     cypher("MATCH (r:HeatRun {model: $model}) SET r.projection = '{}'", model=lent.model)
     near = store.neighbours(lent.ids[4], model=lent.model, k=2)
     assert [each.properties for each in near.nodes] == [{}, {}]
-    with pytest.raises(ProjectionError, match="there is no node 'n4' in database"):
+    with pytest.raises(ProjectionError, match="the model has no key to find 'n4' by: give an element id"):
         store.neighbours("n4", model=lent.model)
 
 

@@ -666,9 +666,8 @@ def test_a_users_own_property_is_not_overwritten(store, cypher, graph, copy, whi
     mine = getattr(getattr(NAMES, copy), which)
     cypher(f"MATCH (n:`{LABEL}` {{key: 3}}) SET n.`{mine}` = 'mine'")
     before = snapshot(cypher)
-    for dry_run in (True, False):
-        with pytest.raises(WriteRefused, match=r"on 1 node \(e\.g\. .*\) is not from a run"):
-            store.write_embedding(graph, random_points(N, 1), names=NAMES, dry_run=dry_run)
+    with pytest.raises(WriteRefused, match=r"on 1 node \(e\.g\. .*\) is not from a run"):
+        store.write_embedding(graph, random_points(N, 1), names=NAMES)
     assert snapshot(cypher) == before
 
 

@@ -157,7 +157,7 @@ class _Pilot(NamedTuple):
             clone(short).fit(part_of(graph, _TRIAL_NODES, size.hierarchy))  # compiles
         short.fit(part)
         own = replace(
-            size, nodes=part.n_nodes, relationships=part.n_edges, n_epochs=1, walks_per_node=walks,
+            size, nodes=part.n_nodes, relationships=_n_relationships(part), n_epochs=1, walks_per_node=walks,
             isolated_share=float(np.mean(part.degrees == 0)),
         )  # fmt: skip
         if size.hierarchy is not None and part.relationships is not None:
@@ -169,6 +169,11 @@ class _Pilot(NamedTuple):
     def farther(self, size: RunSize) -> float:
         """Return the slowdown of random memory access relative to the pilot's graph."""
         return 1.0 + _FARTHER * log10(max(size.nodes / self.size.nodes, 1.0))
+
+    def denser(self, size: RunSize) -> float:
+        """Return how many times as many relationships a node has as in the part, whose border is cut."""
+        own = max(self.size.relationships, 1) / self.size.nodes
+        return max(size.relationships / size.nodes / own, 1.0)
 
     def training(self, size: RunSize) -> dict[str, float]:
         """Return the seconds of walks and training, and of coarse graphs before."""
@@ -196,23 +201,28 @@ class _Pilot(NamedTuple):
                 held_out = embed_without(self.model, graph)
                 began = perf_counter()
                 score = link_score(held_out, graph)
-                growth = (size.nodes / self.size.nodes) ** _SCORE_GROWTH
+                growth = self.denser(size) * (size.nodes / self.size.nodes) ** _SCORE_GROWTH
                 walks = max(round(WALKS_HELD_OUT * size.walks_per_node), 1)
                 again = replace(size, walks_per_node=walks).pairs / max(size.pairs, 1)
                 again *= sum(self.training(size).values())
                 stages["calibrate"] = again + (perf_counter() - began) * growth
         known = counted_patterns(graph)[0] if graph.relationships is not None else (None,)
         ends = [ends_of(graph, pattern) for pattern in known]
+        searched: float
         if score is None:  # both ends are searched
             own = sum(int(np.count_nonzero(source | target)) for source, target in ends)
             searched = sum(min(each.nodes, size.nodes) for each in size.patterns)
         else:
             own = sum(int(np.count_nonzero(source)) for source, _ in ends)
-            searched = sum(each.sources - each.full for each in size.patterns)
+            searched = self.denser(size) * sum(each.sources - each.full for each in size.patterns)
         began, k = perf_counter(), max(each.per_source for each in size.patterns)
         predict_links(self.model, graph, k, rules=False, score=score, n_threads=size.threads)
         stages["links"] = (perf_counter() - began) * searched / max(own, 1) * self.farther(size)
         return stages
+
+
+def _n_relationships(graph: Graph) -> int:
+    return graph.n_edges if graph.relationships is None else len(graph.relationships)
 
 
 def _writing(size: RunSize, read_seconds: float) -> dict[str, float]:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from heat_neo4j._utils.closing import Closing
-from heat_neo4j._utils.memory import free_memory
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.connection import Auth, Driver, ServerInfo
 from heat_neo4j.database.index.nearest import find_neighbours
@@ -25,8 +23,7 @@ from heat_neo4j.database.read.queries import run_cypher, run_query
 from heat_neo4j.database.runs import nothing_published, read_runs
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import load_graph
-from heat_neo4j.embedding.fitting import NothingToLearnError
-from heat_neo4j.errors import ConfigError, ProjectionError
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.evaluation.hierarchy import evaluate_hierarchy
 from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.graph import Graph
@@ -35,16 +32,14 @@ from heat_neo4j.local_server.server import resolve_server
 from heat_neo4j.pipeline import class_questions, cluster_questions, duplicate_questions, link_questions
 from heat_neo4j.pipeline import embed as jobs
 from heat_neo4j.pipeline.embed import RefreshReport
-from heat_neo4j.pipeline.estimate import Estimate, estimate
-from heat_neo4j.pipeline.job import LinkOptions, published_job
-from heat_neo4j.pipeline.memory import memory_of, run_size
+from heat_neo4j.pipeline.estimate import estimate_run
+from heat_neo4j.pipeline.job import published_job
 from heat_neo4j.pipeline.plan import AUTO
 from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_published, read_score
 from heat_neo4j.pipeline.verify import verify
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_LINKS = LinkOptions()
 
 
 def connect(
@@ -250,49 +245,7 @@ class Database(Closing):
         known = "new" if published.run is None else f"as in run {published.run}"
         return replace(report, recipe=f"new: {why}" if why else known)
 
-    def estimate(
-        self,
-        projection: Projection,
-        estimator: HEAT,
-        *,
-        links: LinkOptions | None = _LINKS,
-        model: str = "heat",
-        on_progress: Progress | bool = False,
-    ) -> Estimate:
-        """Return what `embed` would need: memory, time and bytes written.
-
-        Memory, the peak of this process, follows from counts, and from the attributes of a thousand nodes.
-        For the time, the graph is read, and a short run on 12,000 of its nodes measures this machine as busy
-        as it is now; a graph that does not fit into the free memory has no estimate of time. Times of writing
-        follow from how long reading takes. If a version of the model is published already, keeping it
-        for a rollback is included. Nothing is written.
-
-        Parameters
-        ----------
-        projection, estimator, links, model
-            As for `embed`.
-        on_progress : callable or bool
-            Called with the stages of reading; True draws bars.
-
-        Returns
-        -------
-        Estimate
-
-        Raises
-        ------
-        ProjectionError
-            If the projection cannot be read, or there is nothing in it to learn from.
-        """
-        progress = as_progress(on_progress)
-        size = run_size(self._store, projection, estimator, links, model)
-        graph, began = None, perf_counter()
-        if memory_of(size)["read"] <= free_memory():
-            graph = self._store.read_graph(projection, on_progress=progress)
-        try:
-            return estimate(size, estimator, graph, perf_counter() - began, progress)
-        except NothingToLearnError as error:
-            raise ProjectionError(f"the projection cannot be embedded: {error}") from error
-
+    estimate = _verb(estimate_run)
     evaluate_links = _evaluation(evaluate_links)
     evaluate_hierarchy = _evaluation(evaluate_hierarchy)
 

@@ -33,6 +33,7 @@ from heat_neo4j.pipeline.fit import (
     Clock,
     LinkModel,
     align,
+    cannot_embed,
     check_scheduler,
     coordinates_of,
     fit_full,
@@ -318,8 +319,7 @@ def _train(work: Work) -> Work:
             return replace(work, earlier=saved, notes=notes)
         model = fit_on(job, mode, work.state, session.clock, session.on_progress)
     except NothingToLearnError as error:
-        advice = "`heat check` shows what the projection matches"
-        raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
+        raise cannot_embed(error) from error
     check_coordinates(model, graph.n_nodes, job.coordinates)
     return replace(work, model=model, notes=(*work.notes, *training_notes(model)))
 

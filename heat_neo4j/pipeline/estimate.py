@@ -12,16 +12,23 @@ from scipy.sparse.csgraph import breadth_first_order
 from sklearn.base import clone
 
 from heat_neo4j._utils.frames import Result
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.memory import free_memory
+from heat_neo4j._utils.progress import Progress, as_progress, no_progress
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
-from heat_neo4j.pipeline.memory import RunSize, memory_of
+from heat_neo4j.pipeline.fit import cannot_embed
+from heat_neo4j.pipeline.job import LinkOptions
+from heat_neo4j.pipeline.memory import RunSize, memory_of, run_size
 
+_LINKS = LinkOptions()
 _PILOT_NODES = 12_000  # most nodes of the part that the pilot runs on
 _PILOT_HIERARCHY_NODES = 4_000  # each is a source more often
 _PILOT_WALKS = 3  # from each node
@@ -70,6 +77,50 @@ class Estimate(Result):
         size = {**asdict(self.size), "scratch": None if scratch is None else str(scratch)}
         totals = {"peak_memory": self.peak_memory, "total_seconds": self.total_seconds}
         return {**asdict(self), "size": size, **totals}
+
+
+def estimate_run(
+    store: Neo4jStore,
+    projection: Projection,
+    estimator: HEAT,
+    *,
+    links: LinkOptions | None = _LINKS,
+    model: str = "heat",
+    on_progress: Progress | bool = False,
+) -> Estimate:
+    """Return what `embed` would need: memory, time and bytes written.
+
+    Memory, the peak of this process, follows from counts, and from the attributes of a thousand nodes.
+    For the time, the graph is read, and a short run on 12,000 of its nodes measures this machine as busy
+    as it is now; a graph that does not fit into the free memory has no estimate of time. Times of writing
+    follow from how long reading takes. If a version of the model is published already, keeping it
+    for a rollback is included. Nothing is written.
+
+    Parameters
+    ----------
+    projection, estimator, links, model
+        As for `embed`.
+    on_progress : callable or bool
+        Called with the stages of reading; True draws bars.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    ProjectionError
+        If the projection cannot be read, or there is nothing in it to learn from.
+    """
+    progress = as_progress(on_progress)
+    size = run_size(store, projection, estimator, links, model)
+    graph, began = None, perf_counter()
+    if memory_of(size)["read"] <= free_memory():
+        graph = store.read_graph(projection, scratch=estimator.scratch, on_progress=progress)
+    try:
+        return estimate(size, estimator, graph, perf_counter() - began, progress)
+    except NothingToLearnError as error:
+        raise cannot_embed(error) from error
 
 
 def estimate(

@@ -12,9 +12,10 @@ from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
-from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, NothingToLearnError
 from heat_neo4j.embedding.hierarchical_types import find_hierarchies
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
+from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
@@ -58,6 +59,12 @@ class LinkModel(NamedTuple):
 
 
 NO_LINK_MODEL = LinkModel(None)
+
+
+def cannot_embed(error: NothingToLearnError) -> ProjectionError:
+    """Return the error of a projection that offers nothing to learn from."""
+    advice = "`heat check` shows what the projection matches"
+    return ProjectionError(f"the projection cannot be embedded: {error}: {advice}")
 
 
 def check_scheduler(model: HEAT) -> None:

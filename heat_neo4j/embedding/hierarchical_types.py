@@ -1,8 +1,9 @@
 """Hierarchical relationship types: found from a graph's relationships alone, with the general end of each.
 
 In a hierarchy, relationships lead from many specific nodes to few general ones, over several levels and
-without cycles. Either nearly every specific node has one direct general node, as in a tree, or the type is
-transitive, as in a tree's closure. Networks of dependencies, citations or friends are neither.
+without cycles. Either nearly every specific node has one direct general node, as in a tree; or half of them
+have, and no relationship skips a level, as in an ontology; or the type is transitive, as in a tree's closure.
+Networks of dependencies, citations or friends are none of these.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _BRANCHING = 2.0  # minimum number of specific nodes for each general one
 _DEEP = 0.2  # minimum share of relationships that lead to a node that is specific itself
 _LEVELS = 3  # minimum number of levels
 _ONE = 0.9  # minimum share of specific nodes with one general node, in a tree
+_HALF = 0.5  # the same in an ontology
+_SKIPPING = 0.001  # maximum share of two-step paths that a relationship shortens, in an ontology
 _TRANSITIVE = 0.75  # minimum share of two-step paths that a relationship shortens, in a closure
 _SAMPLE = 5_000  # two-step paths sampled
 _MOST_LEVELS = 100  # levels counted
@@ -93,11 +96,13 @@ class HierarchyEvidence:
     @property
     def is_clear(self) -> bool:
         """Whether the evidence suffices to call the type a hierarchy."""
+        is_tree = self.n_with_one >= _ONE * self.n_specific
+        is_ontology = self.n_with_one >= _HALF * self.n_specific and self.transitive <= _SKIPPING
         return (
             self.n_relationships >= _FEWEST
             and self.n_specific >= _BRANCHING * self.n_general
             and self.deep >= _DEEP
-            and (self.n_with_one >= _ONE * self.n_specific or self.transitive >= _TRANSITIVE)
+            and (is_tree or is_ontology or self.transitive >= _TRANSITIVE)
             and self.n_cyclic <= _CYCLIC * self.n_relationships
             and self.levels >= _LEVELS
         )
@@ -127,9 +132,9 @@ def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
 
     A type is hierarchical if at least 50 relationships lead to at most half as many general nodes as there
     are specific ones; at most 1 % of them are on a cycle; a fifth or more leads to a node that is specific
-    itself; there are three levels or more; and either 90 % of the specific nodes have one general node, or
-    75 % of two-step paths are relationships themselves. Bipartite types, such as User-RATED->Film, have two
-    levels and are never hierarchical.
+    itself; there are three levels or more; and either 90 % of the specific nodes have one general node; or
+    half of them have, and at most .1 % of two-step paths are relationships themselves; or at least 75 % are.
+    Bipartite types, such as User-RATED->Film, have two levels and are never hierarchical.
 
     Parameters
     ----------

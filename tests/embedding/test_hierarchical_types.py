@@ -67,12 +67,23 @@ def test_a_tree_and_its_closure_are_hierarchies_whichever_way_they_lead():
     assert str(contains) == f"CONTAINS, source is more general: {shortened}"
 
 
-def test_few_second_parents_leave_a_hierarchy_and_many_do_not():
+def test_few_second_parents_on_a_higher_level_leave_a_hierarchy_and_many_do_not():
     child, parent = tree()
     for share, expected in ((0.08, [("PART_OF", "target")]), (0.15, [])):
         more = np.arange(200, 200 + round(share * N))
-        graph = graph_of(PART_OF=(np.append(child, more), np.append(parent, more // 7)))
+        graph = graph_of(PART_OF=(np.append(child, more), np.append(parent, ((more - 1) // 3 - 1) // 3)))
         assert names(graph) == expected
+
+
+def test_several_parents_make_an_ontology_unless_some_skip_a_level():
+    child, parent = tree()
+    more = child[child >= 40][::3]  # their second parent is an uncle, their third one a grandparent
+    uncle, above = (more - 4) // 3, ((more - 1) // 3 - 1) // 3
+    (found,) = find_hierarchies(graph_of(IS_A=(np.append(child, more), np.append(parent, uncle))))
+    assert (found.n_with_one, found.transitive) == (N - 1 - len(more), 0.0)
+    assert names(graph_of(IS_A=(np.append(child, more), np.append(parent, above)))) == []
+    most = child[child >= 13]
+    assert names(graph_of(IS_A=(np.append(child, most), np.append(parent, (most - 4) // 3)))) == []
 
 
 def test_a_cycle_through_more_than_a_hundredth_is_no_hierarchy():
@@ -104,11 +115,13 @@ def downwards(generator):
 def test_dependencies_citations_friends_and_bipartite_types_are_no_hierarchies(seed):
     generator = np.random.default_rng(seed)
     film = generator.integers(10, N, N)
+    later = np.repeat(np.arange(1, N), np.where(generator.random(N - 1) < 0.7, 1, 3))
     chain = np.arange(N - 1)
     child, parent = tree()
     graph = graph_of(
         **random_targets(generator),
         **downwards(generator),
+        REFERS_TO=(later, (later * generator.random(len(later)) ** 3).astype(np.int64)),
         RATED=(generator.integers(10, size=N), film),
         MAINTAINS=(np.arange(10, N) % 10, np.arange(10, N)),
         NEXT=(chain, chain + 1),

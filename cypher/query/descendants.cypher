@@ -1,8 +1,9 @@
-// The likely descendants of a node: more specific nodes that have it on their way to the centre.
+// The descendants of a node: what the hierarchy's relationships lead to, then likely ones.
 //
-// Detour: how much longer the way from b to the centre o is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the
-// straight line. Descendants are good if the embedding was trained for a hierarchy (HEAT's parameter hierarchy); the
-// radius of other embeddings reflects mostly how many relationships a node has. See docs/how-to/hierarchy.md.
+// Likely ones are more specific nodes with a small detour. Steps: the relationships on the way; null if a descendant is only
+// likely. Detour: how much longer the way from b to the centre o is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the straight
+// line. Train the embedding for a hierarchy (HEAT's parameter hierarchy): the radius of others reflects mostly how many
+// relationships a node has. See docs/how-to/hierarchy.md.
 //
 // The vector index is searched around nine points of the line from the centre through the node, from it
 // outwards. Without an index, all nodes are looked at.
@@ -24,23 +25,32 @@ MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProper
 WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
 WITH m, a, u, r, 2.0 + exp(r) + exp(-r) AS c,
      CASE WHEN r = 0.0 THEN 1.0 ELSE 1.0 - 2.0 / (1.0 + exp(r)) END AS norm
-CALL (m, u, r, norm) {
-  UNWIND range(0, 8) AS step
-  WITH m, [x IN u | x * (1.0 - 2.0 / (1.0 + exp(r + step * 0.75))) / norm] AS point
-  UNWIND m.indexes AS index
-  CALL db.index.vector.queryNodes(index, $fetch, point) YIELD node AS b
-  RETURN b
-  UNION
-  UNWIND CASE WHEN size(coalesce(m.indexes, [])) = 0 THEN [m.space] ELSE [] END AS space
-  MATCH (b) WHERE coalesce(b[m.stagedRun], b[m.runProperty]) = space
-  RETURN b
+CALL (m, a, u, r, norm) {
+  CALL (m, a, u, r, norm) {
+    MATCH path = (a)-[*]->(b) WHERE all(step IN relationships(path) WHERE type(step) IN m.downwardTypes)
+    RETURN b, min(length(path)) AS steps
+    UNION ALL
+    MATCH path = (a)<-[*]-(b) WHERE all(step IN relationships(path) WHERE type(step) IN m.upwardTypes)
+    RETURN b, min(length(path)) AS steps
+    UNION ALL
+    UNWIND range(0, 8) AS point
+    WITH m, [x IN u | x * (1.0 - 2.0 / (1.0 + exp(r + point * 0.75))) / norm] AS point
+    UNWIND m.indexes AS index
+    CALL db.index.vector.queryNodes(index, $fetch, point) YIELD node AS b
+    RETURN b, null AS steps
+    UNION ALL
+    UNWIND CASE WHEN size(coalesce(m.indexes, [])) = 0 THEN [m.space] ELSE [] END AS space
+    MATCH (b) WHERE coalesce(b[m.stagedRun], b[m.runProperty]) = space
+    RETURN b, null AS steps
+  }
+  RETURN b, min(steps) AS steps
 }
-WITH m, a, u, r, c, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS radius,
+WITH m, a, u, r, c, b, steps, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS radius,
      coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
 WHERE b <> a AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space AND radius > r
-WITH b, r, radius, c * (2.0 + exp(radius) + exp(-radius)) / 8.0 *
+WITH b, steps, r, radius, c * (2.0 + exp(radius) + exp(-radius)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-WITH b, r, radius, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
-RETURN b.`name` AS node, radius, distance, r + distance - radius AS detour
-ORDER BY detour, node
+WITH b, steps, r, radius, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
+RETURN b.`name` AS node, steps, radius, distance, r + distance - radius AS detour
+ORDER BY steps, detour, node
 LIMIT $k

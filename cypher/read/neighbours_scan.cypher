@@ -1,8 +1,6 @@
 // The nodes nearest to one node, by looking at every node, with their predicted links. No rows if no node was found, or
 // more than one, or it has no coordinates. Parameters: heat_model, heat_ids (the node's element id, or none), heat_k,
-// heat_show (property keys), heat_side (-1 for more general nodes, the nearest first; 1 for more specific ones, those
-// with the smallest detour first, as query/descendants.cypher defines it; 0 for the nearest of all), and those of
-// find_node, node_links and the filter.
+// heat_show (property keys), and those of find_node, node_links and the filter.
 MATCH (model:HeatModel {name: $heat_model})
 // Once its number is read, the version does not change.
 WITH model.version AS version
@@ -18,8 +16,7 @@ WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.s
 WITH m, a, u, 2.0 + exp(r) + exp(-r) AS c
 CALL (m, a, u, c) {
   MATCH (n:@labels)
-  WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n <> a AND ($heat_side = 0 OR 0.0 < $heat_side *
-    (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
+  WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n <> a AND (
     @node_filter
   )
   WITH n, c, u, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
@@ -27,11 +24,11 @@ CALL (m, a, u, c) {
   WITH n, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
   WITH n, r, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
-  ORDER BY distance - CASE WHEN $heat_side = 1 THEN r ELSE 0.0 END, elementId(n) LIMIT $heat_k
+  ORDER BY distance, elementId(n) LIMIT $heat_k
   CALL (n) {
     @links
   }
-  WITH n, r, distance, links ORDER BY distance - CASE WHEN $heat_side = 1 THEN r ELSE 0.0 END, elementId(n)
+  WITH n, r, distance, links ORDER BY distance, elementId(n)
   RETURN collect({id: elementId(n), labels: labels(n), shown: [key IN $heat_show | n[key]], distance: distance, radius: r,
                   links: links}) AS nodes
 }

@@ -22,7 +22,8 @@ MOST_LABELS = 50
 
 _COORDINATES = (
     "run", "space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "indexes", "core",
-    "coordinates", "dimension", "nodeLabels", "nodeCount", "valueProperties",
+    "coordinates", "dimension", "nodeLabels", "nodeCount", "valueProperties", "upwardTypes",
+    "downwardTypes",
 )  # fmt: skip
 _LINKS = ("linkRun", "linkType")
 _RUNS = {"embedding": "run", "values": "run", "links": "linkRun"}
@@ -56,7 +57,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
         lambda value: isinstance(value, list) and all(map(is_identifier, value)),
     ),
     **dict.fromkeys(
-        ("core", "nodeLabels"),
+        ("core", "nodeLabels", "upwardTypes", "downwardTypes"),
         lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
     ),
     "nodeCount": lambda value: type(value) is int,

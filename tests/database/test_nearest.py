@@ -25,6 +25,7 @@ def test_an_answer_is_json_data():
                 "radius": 1.25,
                 "properties": {"title": "A", "year": None},
                 "key": None,
+                "steps": None,
             }
         ],
     }

@@ -313,6 +313,7 @@ def test_without_a_property_that_readers_need_its_part_is_gone(name, left, absen
         ("core", [[1, 2], "a"]),
         ("nodeLabels", [b"\0", [1.5], "Paper", datetime.date(2026, 1, 1)]),
         ("nodeCount", [float("nan"), True, "3"]),
+        ("upwardTypes", ["PART_OF", [1]]),
         ("publishing", [["nodes"], "links", True]),
         ("indexWanted", ["yes", 1]),
         ("stagedRadius", [3, ""]),

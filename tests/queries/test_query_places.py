@@ -1,11 +1,17 @@
 """Queries about where nodes lie: up and down the hierarchy, between two, in groups."""
 
 import math
+import uuid
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from heat_neo4j import HEAT
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from tests.support.live_graph import open_cypher, open_store
 from tests.support.query_toy import NEW, WORDS, N, ask, same
 
 pytestmark = pytest.mark.live
@@ -14,14 +20,14 @@ pytestmark = pytest.mark.live
 def ancestors(toy, i):
     """Return all more general nodes than row `i`, as the query does."""
     found = [(toy.distance(i, j), name, toy.radius(j)) for j, name in enumerate(toy.names)]
-    return [(name, s, d) for d, name, s in sorted(found) if s < toy.radius(i)]
+    return [(name, None, s, d) for d, name, s in sorted(found) if s < toy.radius(i)]
 
 
 def descendants(toy, i):
     """Return all more specific nodes than row `i`, as the query does."""
     r = toy.radius(i)
     found = [(name, toy.radius(j), toy.distance(i, j)) for j, name in enumerate(toy.names)]
-    return [(name, s, d, r + d - s) for name, s, d in found if s > r]
+    return [(name, None, s, d, r + d - s) for name, s, d in found if s > r]
 
 
 @pytest.mark.parametrize("twin", [ancestors, descendants])
@@ -38,6 +44,75 @@ def test_ancestors_and_descendants(store, toy, twin):
         assert ask(store, name, values | {"k": 2}) == rows[:2]
     assert {0, N - 1} <= counts
     assert ask(store, name, toy.values(value=NEW)) == []
+
+
+@pytest.fixture(scope="module", params=["target", "source"])
+def parts(server, request):
+    """A bill of materials, where the more general end of a relationship is its target or its source."""
+    with open_cypher(server) as cypher, open_store(server) as store:
+        label = f"Part{uuid.uuid4().hex[:8]}"
+        kind, names = f"NEEDS_{label}", WriteNames(model=f"parts {label}")
+        generator = np.random.default_rng(0)
+        # Products need one to three parts of the levels before theirs; nothing needs the last level.
+        needs = {
+            (i, int(j))
+            for i in range(40, 240)
+            for j in generator.integers(0, 40 + 40 * ((i - 40) // 40), size=1 + i % 3)
+        }
+        rows = [pair[:: 1 if request.param == "target" else -1] for pair in sorted(needs)]
+        cypher(f"UNWIND range(0, 259) AS i CREATE (:{label} {{name: 'p' + i, i: i}})")
+        cypher(
+            f"UNWIND $rows AS row MATCH (a:{label} {{i: row[0]}}) MATCH (b:{label} {{i: row[1]}}) "
+            f"CREATE (a)-[:{kind}]->(b)",
+            rows=rows,
+        )
+        graph = store.read_graph(Projection([label], [kind]), with_keys=False)
+        model = HEAT(3, hierarchy=kind, random_state=0).fit(graph)
+        assert model.training_["hierarchy"]["general_end"] == request.param
+        store.write_embedding(graph, model, names=names)
+        values = {"model": names.model, "label": label, "property": "name"}
+        yield SimpleNamespace(store=store, values=values, needs=needs)
+        store.clear(model=names.model)
+        cypher(f"MATCH (n:{label}) DETACH DELETE n")
+
+
+def steps_from(i, pairs):
+    """Return the fewest steps along pairs (node, next node) to each node that they reach."""
+    found, last = {}, {i}
+    while last := {b for a, b in pairs if a in last} - found.keys():
+        found |= dict.fromkeys(last, 1 + max(found.values(), default=0))
+    return found
+
+
+@pytest.mark.vector_index
+@pytest.mark.parametrize("query", ["ancestors", "descendants"])
+def test_nodes_to_which_the_hierarchy_leads_come_first(parts, query):
+    up = query == "ancestors"
+    pairs = parts.needs if up else {(j, i) for i, j in parts.needs}
+    likely_first = 0
+    for i in (0, 7, 60, 100, 150, 199, 230, 239, 250):
+        expected = {f"p{j}": steps for j, steps in steps_from(i, pairs).items()}
+        rows = parts.store.query(query, **parts.values, value=f"p{i}", k=300)
+        stated = {row["node"]: row["steps"] for row in rows if row["steps"] is not None}
+        assert stated == expected
+        assert [row["steps"] for row in rows[: len(stated)]] == sorted(stated.values())
+        column = "distance" if up else "detour"
+        for steps in {row["steps"] for row in rows}:
+            same_steps = [row[column] for row in rows if row["steps"] == steps]
+            assert same_steps == sorted(same_steps)
+        likely_first += bool(stated) and min(rows, key=lambda row: row[column])["steps"] is None
+        for exact in (False, True):
+            near = parts.store.neighbours(
+                f"p{i}",
+                model=parts.values["model"],
+                k=300,
+                labels=[parts.values["label"]],
+                key="name",
+                among="more_general" if up else "more_specific",
+                exact=exact,
+            )
+            assert {each.name: each.steps for each in near.nodes if each.steps is not None} == expected
+    assert likely_first  # by the coordinates alone another node would be the first
 
 
 def ordered(rows, column):

@@ -41,11 +41,13 @@ class Neighbour(ShownNode):
     """One of the nearest nodes."""
 
     distance: float  # hyperbolic
+    # Relationships of the hierarchy on the way, of more general or specific nodes; None without a way.
+    steps: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class Neighbours(Result):
-    """The nearest nodes, nearest first; more specific nodes by the detour over the node."""
+    """The nearest nodes, nearest first; more general and specific ones as `find_neighbours` orders them."""
 
     element_id: str
     model: str  # model of the coordinates
@@ -124,10 +126,11 @@ def find_neighbours(
     exact : bool
         Look at every node, and do not use the index.
     among : {"all", "more_general", "more_specific"}
-        "all" returns the nearest nodes. "more_general" returns the nearest of those that are nearer to the
-        centre. "more_specific" returns those farther from the centre that have the node on their way to it,
-        the smallest detour first. The last two work if the model was trained for a hierarchy;
-        the radius of other models reflects mostly how many relationships a node has.
+        "all" returns the nearest nodes. The others work if the model was trained for a hierarchy; the radius
+        of other models reflects mostly how many relationships a node has. Both return first the nodes to
+        which relationships of the hierarchy lead, those in the fewest `steps` first. Then "more_general"
+        returns the nearest of the nodes nearer to the centre, and "more_specific" those farther from it that
+        have the node on their way to it, the smallest detour first.
     max_links : int
         Most predicted links of each neighbour to return with it, 0 or more: the likeliest of those that
         are written.
@@ -135,7 +138,7 @@ def find_neighbours(
     Returns
     -------
     Neighbours
-        Nearest first; more specific nodes with the smallest detour first.
+        In the order that `among` says.
 
     Raises
     ------
@@ -157,8 +160,8 @@ def find_neighbours(
         **(filter_parameters or {}),
         "heat_model": model,
         "heat_k": k,
-        "heat_side": _SIDES[among],
     }
+    side = _SIDES[among]
 
     def ask(scope: VersionScope) -> tuple[str | None, Neighbours | None]:
         """Return the version that answered, and its answer; None for both if there is no such node."""
@@ -175,7 +178,7 @@ def find_neighbours(
             "heat_show": showing.read,
         }
         first = fetch if scope.indexed and not exact else None
-        row, used = _search(connection, parts, values, first, scope.labels)
+        row, used = _search(connection, parts, values, side, first, scope.labels)
         if row is None:
             return None, None
         found = tuple(_neighbour(each, showing) for each in row["nodes"])
@@ -216,6 +219,7 @@ def _search(
     connection: Connection,
     parts: Mapping[str, Fragment],
     values: Mapping[str, Any],
+    side: int,
     fetch: int | None,
     labels: Sequence[str],
 ) -> tuple[neo4j.Record | None, int | None]:
@@ -224,25 +228,31 @@ def _search(
     More general or specific nodes are not certified: candidates suffice if k of them remain. `labels` cover
     all nodes, if known.
     """
-    way = "read/neighbours_line" if values["heat_side"] else "read/neighbours"
 
-    def asked(statement: str, **more: int) -> neo4j.Record | None:
+    def asked(fetch: int | None) -> neo4j.Record | None:
+        kind = "index" if fetch is not None else "scan"
+        names = {} if fetch is not None else {"labels": nodes_with(labels)}
+        if side:
+            candidates = Fragment(load_statement(f"read/line_{kind}", **names))
+            statement = load_statement("read/neighbours_line", candidates=candidates, **parts)
+        else:
+            statement = load_statement(f"read/neighbours_{kind}", **names, **parts)
+        more = {"heat_fetch": fetch, "heat_side": side}
         rows = connection.read(statement, {**values, **more}, doing="looking for neighbours")
         return rows[0] if rows else None
 
     while fetch is not None and fetch <= connection.limits.candidates:
-        row = asked(load_statement(way, **parts), heat_fetch=fetch)
-        if row is None or row["certified"] or (values["heat_side"] and len(row["nodes"]) == values["heat_k"]):
+        row = asked(fetch)
+        if row is None or row["certified"] or (side and len(row["nodes"]) == values["heat_k"]):
             return row, fetch
         fetch *= 2
-    scan = load_statement("read/neighbours_scan", labels=nodes_with(labels), **parts)
-    return asked(scan), None  # a scan takes no longer now
+    return asked(None), None  # a scan takes no longer now
 
 
 def _neighbour(row: Mapping[str, Any], showing: Showing) -> Neighbour:
     if row["distance"] is None or row["radius"] is None:
         raise ProjectionError(f"node {row['id']!r} has no radius where the published version names it")
-    return Neighbour(**showing.of_row(row), distance=row["distance"])
+    return Neighbour(**showing.of_row(row), distance=row["distance"], steps=row.get("steps"))
 
 
 def _no_coordinates(

@@ -347,7 +347,7 @@ class Run:
         self._most_general = most_general(
             coordinates.radii, self._graph.node_ids, self._connection.limits.core
         )
-        plain = self._names.plain
+        plain, hierarchy = self._names.plain, self._record.training.get("hierarchy", {})
         self._coming |= {
             "run": self._record.run_id,
             "space": space,
@@ -359,6 +359,10 @@ class Run:
             "dimension": coordinates.values.shape[1],
             "nodeLabels": list(self._labels) or None,
             "nodeCount": self._record.nodes_written,
+            **{
+                name: [hierarchy["type"]] if hierarchy.get("general_end") == end else []
+                for name, end in (("upwardTypes", "target"), ("downwardTypes", "source"))
+            },
         }
 
     def _stage(self, coordinates: Coordinates, rows: NDArray[np.int64], space: str) -> int:

@@ -258,14 +258,19 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join([*names[:_SHOWN], *more])
 
 
+def likely_hierarchy(name: str, words: str) -> tuple[str, str]:
+    """Return the line that names a type that looks like a hierarchy, with the evidence."""
+    name, words = (display_text(text, _LONGEST_EVIDENCE) for text in (name, words))
+    advice = f"--hierarchy {name} places general nodes nearer the centre"
+    return "Hierarchy", f"{name} looks like one ({words}): {advice}"
+
+
 def _hierarchy(training: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield which hierarchy radii follow, or that they follow none and which there might be."""
     if "hierarchy" in training:
         yield "Hierarchy", display_text(training["hierarchy"]["evidence"], _LONGEST_EVIDENCE)
     elif found := training.get("hierarchies_found"):
-        name, words = (display_text(text, _LONGEST_EVIDENCE) for text in found[0])
-        advice = f"--hierarchy {name} places general nodes nearer the centre"
-        yield "Hierarchy", f"{name} looks like one ({words}): {advice}"
+        yield likely_hierarchy(*found[0])
     elif "hierarchies_found" in training:
         yield "Hierarchy", "none found: radii reflect mostly the number of relationships"
 

@@ -1,6 +1,6 @@
 """Estimate a run: memory and database size by a formula, time by a pilot run on a part of the graph."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import log10
@@ -18,6 +18,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.fitting import NothingToLearnError
+from heat_neo4j.embedding.hierarchical_types import find_hierarchies
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without
@@ -30,8 +31,7 @@ from heat_neo4j.pipeline.memory import RunSize, memory_of, run_size
 
 _LINKS = LinkOptions()
 _PILOT_NODES = 12_000  # most nodes of the part that the pilot runs on
-_PILOT_HIERARCHY_NODES = 4_000  # each is a source more often
-_PILOT_WALKS = 3  # from each node
+_PILOT_WALKS = 3  # from each node; one beside a hierarchy, where each node is a source more often
 _TRIAL_NODES = 500  # of what runs first, untimed
 _FARTHER = 0.3  # share that each tenfold of the nodes beyond the pilot's adds: memory is farther away
 _SCORE_GROWTH = 0.5  # the link score takes about the square root of N: samples of links have a bound
@@ -60,6 +60,9 @@ class Estimate(Result):
     pairs: int  # training pairs
     links: int  # maximum number of predicted links
     exact_exclusion: bool  # whether negatives are checked exactly, not by a Bloom filter
+    # Types that look like a hierarchy, the largest first, with the evidence; none if one is named, or if the
+    # graph is too large to be read.
+    hierarchies: Sequence[tuple[str, str]]
 
     @property
     def peak_memory(self) -> int:
@@ -161,6 +164,9 @@ def estimate(
         pairs=size.pairs,
         links=size.links,
         exact_exclusion=size.pair_set[0],
+        hierarchies=()
+        if graph is None or model.hierarchy is not None
+        else tuple((each.type, each.in_words) for each in find_hierarchies(graph)),
     )
 
 
@@ -197,10 +203,9 @@ class _Pilot(NamedTuple):
     @classmethod
     def run(cls, size: RunSize, model: HEAT, graph: Graph) -> Self:
         """Fit a clone of `model`, with few walks, to a part of `graph`."""
-        part = part_of(
-            graph, _PILOT_NODES if size.hierarchy is None else _PILOT_HIERARCHY_NODES, size.hierarchy
-        )
-        walks = 1 if size.hierarchy is not None else min(size.n_epochs * size.walks_per_node, _PILOT_WALKS)
+        part = part_of(graph, _PILOT_NODES, size.hierarchy)
+        is_beside = size.hierarchy is not None and size.relationships > size.hierarchical
+        walks = 1 if is_beside else min(size.n_epochs * size.walks_per_node, _PILOT_WALKS)
         short = clone(model).set_params(
             n_epochs=1, walks_per_node=walks, scratch=None, scheduler=None, time_limit=None, random_state=0
         )

@@ -137,6 +137,21 @@ def test_the_time_of_a_hierarchy_is_that_of_its_own_training():
     assert expected.seconds["train"] == pytest.approx(took, rel=1.0)  # other processes may be busy
 
 
+def test_an_estimate_names_what_looks_like_a_hierarchy():
+    child = np.arange(1, 364)
+    pairs = child, (child - 1) // 3
+    tree = Graph(
+        sparse.csr_array((np.ones(363), pairs), shape=(364, 364)),
+        relationships=Relationships.from_pairs({"PART_OF": pairs}),
+    )
+    size, model = RunSize(364, 363, threads=1), HEAT(n_threads=1, random_state=0)
+    words = "target is more general: 100% of 363 sources have one target, no cycles, 6 levels"
+    assert estimate(size, model, tree).hierarchies == (("PART_OF", words),)
+    size = replace(size, hierarchy="PART_OF", hierarchical=363, closure=1_500)
+    assert estimate(size, model.set_params(hierarchy="PART_OF"), tree).hierarchies == ()
+    assert estimate(RunSize(364, 363), HEAT(), None).hierarchies == ()
+
+
 def test_vectors_take_steps():
     size = RunSize(1000, 0, isolated_share=1.0, vector_columns=64, vector_width=64)
     assert size.teleports

@@ -10,6 +10,7 @@ from heat_neo4j._utils.memory import free_memory
 from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import facts, format_seconds, verbosity
+from heat_neo4j.cli.report import likely_hierarchy
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
     if size.vector_width:
         attributes += f", vectors of {plural(size.vector_width, 'number')}"
     yield "Graph", f"{graph}, {attributes}"
+    yield from (likely_hierarchy(*each) for each in needed.hierarchies[:1])
     free = format_bytes(free_memory())
     yield "Memory", f"{format_bytes(needed.peak_memory)} at the peak, of {free} free now"
     if size.scratch is None and needed.scratch_bytes and needed.peak_memory > free_memory():

@@ -610,7 +610,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         patterns: Sequence[str | Sequence[str]] = (),
         min_degree: int = 0,
         max_degree: int | None = None,
-        min_probability: float = 0.0,
+        min_probability: float | None = None,
         rules: bool = True,
         on_progress: Progress | bool = False,
     ) -> PredictedLinks:
@@ -631,8 +631,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             those with fewer than 10 relationships and less than a tenth of all.
         min_degree, max_degree : int, optional
             Leave out nodes with fewer or more neighbours.
-        min_probability : float
-            Leave out links that are less likely, [0, 1].
+        min_probability : float, optional
+            Leave out links that are less likely, [0, 1]; 0.05 by default, or no minimum by distance.
         rules : bool
             Drop links that the relationships rule out, such as a second director of a film.
         on_progress : callable or bool

@@ -18,7 +18,7 @@ with connect(uri, auth=auth) as db:
     g = db.project("ClientPaper", "CLIENT_CITES", weight="weight", attributes=["year"], key="id")
     model = HEAT(alpha=0.2, random_state=0).fit(g)
     dist, near = model.kneighbors(["p1"], n_neighbors=5)
-    links = model.predict_links(k=10)
+    links = model.predict_links(k=10, min_probability=0)
     print(links.to_frame().head())
     db.publish(g, model, links)
     db.refresh()
@@ -98,9 +98,9 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
     with connect(server.uri, auth) as db:
         graph = db.project("ClientPaper", "CLIENT_CITES", attributes=["year"], key="id")
         model = small().fit(graph)
-        ours = db.publish(graph, model, model.predict_links(k=2))
+        ours = db.publish(graph, model, model.predict_links(k=2, min_probability=0.0))
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
-        theirs = db.embed(projection, small(), links=LinkOptions(k=2)).run
+        theirs = db.embed(projection, small(), links=LinkOptions(k=2, min_probability=0.0)).run
         for part in (
             "settings",
             "fingerprint",

@@ -244,7 +244,7 @@ def test_a_pair_has_one_row_with_its_types_as_columns() -> None:
 
 
 def test_pairs_of_all_links_of_a_model_are_the_rows(model: HEAT) -> None:
-    links = model.predict_links(k=4)
+    links = model.predict_links(k=4, min_probability=0.0)
     frame, types = links.to_frame("pandas"), sorted(set(links.types))
     assert len(frame) == len(set(zip(links.source.tolist(), links.target.tolist(), strict=True)))
     assert len(frame) < len(links.source)
@@ -257,7 +257,7 @@ def test_pairs_of_all_links_of_a_model_are_the_rows(model: HEAT) -> None:
 
 
 def test_links_below_the_least_probability_are_left_out_and_counted(model: HEAT) -> None:
-    whole = model.predict_links(k=4)
+    whole = model.predict_links(k=4, min_probability=0.0)
     least = float(np.quantile(whole.probability, 0.6))
     likely = model.predict_links(k=4, min_probability=least)
     kept = whole.probability >= least

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,6 +107,19 @@ class Reliability:
         """Return both ends of the 95 % interval of the probability at each score."""
         return self._at(log_odds, self.low), self._at(log_odds, self.high)
 
+    def scaled_to(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array, best: float) -> Self:
+        """Return the shares times the rate of links among a pattern's `best` pairs over that of the curve.
+
+        Arrays have shape (m,), see `reliability`; a prior of 8 links draws the factor to 1.
+        """
+        order = np.argsort(-log_odds, kind="stable")
+        top = order[np.cumsum(weight[order]) <= best]
+        found, due = (float(weight[top] @ share[top]) for share in (is_link, self.at(log_odds)))
+        factor = (found + _LINKS_OF_BIN) / (due + _LINKS_OF_BIN)
+        columns = ("probability", "low", "high", "expected")
+        scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
+        return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})
+
     def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
         scores = np.asarray(log_odds, dtype=np.float64)
         below = np.exp(np.minimum(scores - self.log_odds[0], 0.0))
@@ -118,8 +131,9 @@ def reliability(
 ) -> Reliability:
     """Measure the share of links at each score; arrays of shape (m,), `weight` is the sampling weight.
 
-    Bins hold equal numbers of links. Isotonic regression makes the shares non-decreasing. `part` is 0 or 1;
-    the expected share of each part is measured on the other.
+    Bins hold equal numbers of links. The bin of the best pairs, which users read, is halved as long as each
+    half has 8 links. Isotonic regression makes the shares non-decreasing. `part` is 0 or 1; the expected
+    share of each part is measured on the other.
 
     B. Zadrozny and C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates",
     KDD (2002); intervals: H. Jeffreys, Theory of Probability (1961).
@@ -140,13 +154,17 @@ def reliability(
 
 
 def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order by descending score, and the start of each bin in it; bins have equally many links."""
+    """Return the order by descending score, and the start of each bin in it."""
     order = np.argsort(-log_odds, kind="stable")
     links = is_link[order]
     n_links = int(links.sum())
     bins = min(max(n_links // _LINKS_OF_BIN, 1), _BINS)
-    number = np.minimum((np.cumsum(links) - links) * bins // max(n_links, 1), bins - 1)
-    return order, np.flatnonzero(np.diff(number, prepend=-1))
+    first = -(-np.arange(bins) * n_links // bins)  # of each bin's links, ceiled
+    top = n_links // bins
+    while (top := top // 2) >= _LINKS_OF_BIN:
+        first = np.append(first, top)
+    number = np.searchsorted(np.sort(first), np.cumsum(links) - links, side="right")
+    return order, np.flatnonzero(np.diff(number, prepend=0))
 
 
 def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArray[np.int64]) -> Reliability:

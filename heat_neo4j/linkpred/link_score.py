@@ -53,6 +53,7 @@ _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, s
 _OWN = 10.0  # factor of the ridge on a pattern's difference from the common functions
 _FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 _FEWEST = 10  # held-out links, to fit or to measure
+_LINKS_OF_CURVE = 24  # held-out links of a pattern with a curve of its own
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _LEAST = 1e-9  # lower bound of sampling rates
 _BASELINES = {
@@ -106,7 +107,8 @@ class LinkScore:
     tables : mapping of str to tuple of tuple of float
         The same for each pattern, by its text ("" for an undirected graph).
     reliability : mapping of str to Reliability
-        Calibration of each pattern: the share of links at each score.
+        Calibration of each pattern: the share of links at each score. Patterns with few held-out links have
+        the curve of all patterns together, scaled to the links among their best pairs.
     direction_features, direction_width : tuple of str, tuple of float
         Direction features, and the scale that each is divided by.
     directions : mapping of str to tuple of float
@@ -403,11 +405,21 @@ def link_score(
         ),
     )
     folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(_FOLDS)]
-    curves, figures = {}, {}
+    figures = {}
+    ranked: dict[str, tuple[Any, Any, Any, Any]] = {}
     for name, sample in samples.items():
-        curve, figures[name] = _measured(sample, folds, name)
-        if curve is not None:
-            curves[name] = curve
+        log_odds = np.choose(sample.fold, [sample.log_odds(each, name) for each in folds])
+        figures[name] = _figures(sample, folds, name, log_odds)
+        half = (sample.pairs[:, 0] // _FOLDS) % 2
+        own = sample.is_candidate
+        ranked[name] = (log_odds[own], sample.is_link[own], sample.weight[own], half[own])
+    every = reliability(*map(np.concatenate, zip(*ranked.values(), strict=True)))
+    curves = {}
+    for name, (log_odds, is_link, weight, half) in ranked.items():
+        if is_link.sum() >= _LINKS_OF_CURVE:
+            curves[name] = reliability(log_odds, is_link, weight, half)
+        else:
+            curves[name] = every.scaled_to(log_odds, is_link, weight, samples[name].n_links)
     return replace(score, reliability=curves, figures=figures)
 
 
@@ -626,16 +638,13 @@ def _fit_directions(
     return width, own
 
 
-def _measured(
-    sample: Sample, folds: Sequence[LinkScore], name: str
-) -> tuple[Reliability | None, PatternFigures]:
-    """Measure a pattern on candidates: its calibration, and the ranking of held-out links."""
+def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Array) -> PatternFigures:
+    """Measure the ranking of a pattern's held-out links among candidates, by scores of shape (m,)."""
     accuracy = _direction_accuracy(sample, folds, name)
     if sample.n_links < _FEWEST:
-        return None, PatternFigures(sample.n_links, *(None,) * 7, accuracy)
-    each_fold = [sample.log_odds(score, name) for score in folds]
-    log_odds = np.choose(sample.fold, each_fold)[sample.is_candidate]
-    is_link, weight = sample.is_link[sample.is_candidate], sample.weight[sample.is_candidate]
+        return PatternFigures(sample.n_links, *(None,) * 7, accuracy)
+    log_odds, is_link = log_odds[sample.is_candidate], sample.is_link[sample.is_candidate]
+    weight = sample.weight[sample.is_candidate]
     columns = dict(zip(folds[0].features, sample.values.T, strict=False))
     others = {each: columns[of] for each, of in _BASELINES.items() if of in columns}
     scores = {each: column[sample.is_candidate] for each, column in others.items() if not np.isnan(column[0])}
@@ -648,7 +657,7 @@ def _measured(
     )
     own = ranked.pop("")
     best = max(ranked, key=lambda each: ranked[each].mrr, default=None)
-    figures = PatternFigures(
+    return PatternFigures(
         n_links=sample.n_links,
         mrr=own.mrr,
         hits_at_10=own.hits_at_10,
@@ -660,8 +669,6 @@ def _measured(
         direction_accuracy=accuracy,
         recall=float(is_link.sum() / max(len(sample.links), 1)),
     )
-    half = (sample.pairs[sample.is_candidate, 0] // _FOLDS) % 2
-    return reliability(log_odds, is_link, weight, half), figures
 
 
 def _direction_accuracy(sample: Sample, folds: Sequence[LinkScore], name: str) -> float | None:

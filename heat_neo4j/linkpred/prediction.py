@@ -38,7 +38,11 @@ from heat_neo4j.patterns import Pattern, link_limits
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
 _UNLIKELY = "min_probability {1:g}: {0} below it left out"
+_NONE_LIKELY = "; none is left of {}{}, whose likeliest has {:.2g}"
 _SHOWN = 10  # rows in a notebook
+
+MIN_PROBABILITY = 0.05
+"""Minimum probability of links ranked by a score; measured by `python -m tests.benchmarks.written`."""
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -224,7 +228,7 @@ def predict_links(
     patterns: Sequence[str | Sequence[str]] = (),
     min_degree: int = 0,
     max_degree: int | None = None,
-    min_probability: float = 0.0,
+    min_probability: float | None = None,
     rules: bool = True,
     score: LinkScore | None = None,
     n_threads: int | None = None,
@@ -249,9 +253,9 @@ def predict_links(
         patterns of the graph, except those with fewer than 10 relationships and less than a tenth of all.
     min_degree, max_degree : int, optional
         Leave out nodes with fewer or with more neighbours in `graph`.
-    min_probability : float
-        Leave out links with a lower probability, [0, 1]. Above 0 it requires a `score`; otherwise no link
-        is returned.
+    min_probability : float, optional
+        Leave out links with a lower probability, [0, 1]; by default 0.05 if there is a `score`. Above 0 it
+        requires a `score`; otherwise no link is returned.
     rules : bool
         Whether to learn schema rules (`learn_schema_rules`), such as one director per film, and drop links
         that violate them. Without rules only the number of links is limited.
@@ -277,7 +281,10 @@ def predict_links(
         If the estimator is not fitted.
     """
     _check_limits(k, max_links, min_degree, max_degree)
-    check_probability("min_probability", min_probability)
+    least = min_probability
+    if least is None:
+        least = 0.0 if score is None else MIN_PROBABILITY
+    check_probability("min_probability", least)
     threads = resolve_threads(n_threads)
     if not isinstance(model, np.ndarray):
         check_is_fitted(model, "embedding_")
@@ -296,12 +303,9 @@ def predict_links(
         found = [
             search.links(pattern, *limit, on_progress) for pattern, limit in zip(wanted, limits, strict=True)
         ]
-    if min_probability > 0.0:
-        likely = [_likely(each, min_probability) for each in found]
-        n_unlikely = sum(len(each.pairs) - len(kept.pairs) for each, kept in zip(found, likely, strict=True))
-        unlikely = _UNLIKELY.format(plural(n_unlikely, "proposal"), min_probability)
-        notes += (_NO_PROBABILITY.format(min_probability) if score is None else unlikely,)
-        found = likely
+    if least > 0.0:
+        found, note = _likely(found, wanted, least)
+        notes += (_NO_PROBABILITY.format(least),) if score is None else note
     if max_links is not None:
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
@@ -396,13 +400,27 @@ def _no_rules(graph: Graph, patterns: Mapping[Pattern, int]) -> SchemaRules:
     return SchemaRules(tuple(PatternRules(each, count) for each, count in patterns.items()))
 
 
-def _likely(found: _Found, least: float) -> _Found:
-    """Return the links with a probability of at least `least`; none if there are no probabilities."""
-    likely = np.zeros(len(found.pairs), np.bool_)
-    if found.probability is not None:
-        likely = found.probability >= least
-    columns = {name: column for name, column in found._asdict().items() if column is not None}
-    return found._replace(**{name: column[likely] for name, column in columns.items()})
+def _likely(
+    found: Sequence[_Found], wanted: Sequence[Pattern | None], least: float
+) -> tuple[list[_Found], tuple[str, ...]]:
+    """Return each pattern's links with at least a probability, and a line on what is left out, if anything.
+
+    No link remains of a pattern without probabilities.
+    """
+    kept, unlikely, none = [], 0, {}
+    for pattern, links in zip(wanted, found, strict=True):
+        chances = np.zeros(len(links.pairs)) if links.probability is None else links.probability
+        likely = chances >= least
+        columns = {name: column for name, column in links._asdict().items() if column is not None}
+        kept.append(links._replace(**{name: column[likely] for name, column in columns.items()}))
+        unlikely += int(np.count_nonzero(~likely))
+        if len(likely) and not likely.any():
+            none[str(pattern or "the graph")] = float(chances.max())
+    note = _UNLIKELY.format(plural(unlikely, "proposal"), least)
+    if none:
+        more = f" and {plural(len(none) - 3, 'other pattern')}" if len(none) > 3 else ""
+        note += _NONE_LIKELY.format(", ".join(list(none)[:3]), more, max(none.values()))
+    return kept, (note,) if unlikely else ()
 
 
 def _joined(

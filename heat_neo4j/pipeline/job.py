@@ -46,7 +46,7 @@ class LinkOptions:
         Minimum number of neighbours of both ends.
     max_degree : int, at least 1, optional
         Maximum number of neighbours of both ends.
-    min_probability : float in [0, 1], default 0.0
+    min_probability : float in [0, 1], default: 0.05, or none by distance
         Leave out links that are less probable.
     rules : bool, default True
         Drop links that your relationships rule out, such as a second director of a film.
@@ -67,14 +67,14 @@ class LinkOptions:
     patterns: Sequence[str] = ()
     min_degree: int = 0
     max_degree: int | None = None
-    min_probability: float = 0.0
+    min_probability: float | None = None
     rules: bool = True
     score: str = "link"
 
     def __post_init__(self) -> None:
         if self.score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
-        if check_probability("min_probability", self.min_probability) and not self.has_probability:
+        if check_probability("min_probability", self.min_probability or 0.0) and not self.has_probability:
             raise ValueError("links ranked by distance have no probability: leave min_probability out")
         if isinstance(self.patterns, str):
             raise TypeError(f"patterns must be a list of patterns, got {self.patterns!r}")

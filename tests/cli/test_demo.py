@@ -58,7 +58,8 @@ def test_the_whole_demo_on_a_server_of_its_own(heat_home_folder, tmp_path):
     assert nearest.count(" asyncio.") >= 2
     assert " asyncio." not in elsewhere
     assert general.splitlines()[1].split()[0] == "sys"
-    assert len(missing.splitlines()) == len(tied.splitlines()) == 9
+    assert len(missing.splitlines()) == 9
+    assert 2 <= len(tied.splitlines()) <= 9  # those that are likely enough
     assert str(picture) in shown
     assert str(status.browser) in shown
     assert str(status.password_file) in shown

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.live
 EMBED = (
     *("embed", "--label", "CliPaper", "--relationship", "CLI_CITES", "--model", "cli", "--random-state", "3"),
     *("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--k", "2", "--n-threads", "1"),
+    *("--min-probability", "0"),
 )
 
 

@@ -196,13 +196,27 @@ def test_shares_rise_lie_in_their_intervals_and_counts_add_up() -> None:
     odds, links, _ = scored_pairs(1, 5000)
     weight = np.random.default_rng(2).integers(1, 5, size=5000).astype(float)
     found = reliability(odds, links, weight, PARTS[: len(odds)])
-    assert len(found.log_odds) == 12
+    assert len(found.log_odds) == 12 + int(np.log2(links.sum() / 12 / 8))  # the best of 12 is halved
     assert (np.diff(found.log_odds) > 0).all()
     assert (np.diff(found.probability) >= 0).all()
     for low, share, high in zip(found.low, found.probability, found.high, strict=True):
         assert 0.0 <= low <= share <= high <= 1.0
     assert sum(found.n_pairs) == pytest.approx(weight.sum())
     assert sum(found.n_links) == pytest.approx(weight[links].sum())
+
+
+def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
+    odds, links, weight = scored_pairs(1, 5000)
+    curve = reliability(odds, links, weight, PARTS[:5000])
+    top = np.argsort(-odds)[:200]
+    worse = links & (np.arange(5000) % 4 == 0)
+    for found in (links, worse, np.zeros(5000, bool)):
+        scaled = curve.scaled_to(odds, found, weight, 200)
+        factor = (found[top].sum() + 8) / (curve.at(odds[top]).sum() + 8)
+        for name in ("probability", "low", "high", "expected"):
+            expected = np.minimum(factor * np.array(getattr(curve, name)), 1.0)
+            np.testing.assert_allclose(getattr(scaled, name), expected, rtol=1e-12)
+    assert 0.0 < scaled.probability[-1] < 0.1 * curve.probability[-1]
 
 
 def test_weights_stand_for_pairs_that_were_not_drawn() -> None:

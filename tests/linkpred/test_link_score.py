@@ -463,8 +463,27 @@ def test_probabilities_of_a_measured_pattern_lie_in_their_interval() -> None:
 
 def test_figures_of_too_few_links_are_missing() -> None:
     sampled = made_sample(1, 6, 60, 1.0)
-    found = module._measured(sampled, [], "")
-    assert found == (None, PatternFigures(6, None, None, None, None, None, None, None, None))
+    found = module._figures(sampled, [], "", np.zeros(len(sampled.pairs)))
+    assert found == PatternFigures(6, None, None, None, None, None, None, None, None)
+
+
+def test_a_pattern_with_few_held_out_links_borrows_the_curve_of_all() -> None:
+    few, many, more = 2 * module._LINKS_OF_CURVE // 3, 60, 90
+    groups = np.arange(300) // 30
+    ends = {}
+    for seed, (name, count) in enumerate({"FEW": 10 * few, "MANY": 10 * many, "MORE": 10 * more}.items()):
+        rng = np.random.default_rng(seed)
+        source = rng.integers(0, 300, 4 * count)
+        target = (source + rng.integers(1, 30, 4 * count)) % 30 + 30 * groups[source]
+        pairs = np.unique(np.column_stack((source, target))[source != target], axis=0)
+        ends[name] = tuple(rng.permutation(pairs)[:count].T)
+    source, target = (np.concatenate([each[end] for each in ends.values()]) for end in (0, 1))
+    adjacency = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(300, 300))
+    graph = Graph(adjacency, labels={"A": np.ones(300, bool)}, relationships=Relationships.from_pairs(ends))
+    found = fit_link_score(MODEL, graph).reliability
+    own = {name: sum(curve.n_pairs) for name, curve in found.items()}
+    assert own["A-FEW->A"] > own["A-MORE->A"] + own["A-MANY->A"]
+    assert own["A-MANY->A"] != own["A-MORE->A"]
 
 
 def test_too_few_relationships_are_said_so() -> None:

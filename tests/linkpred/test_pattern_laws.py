@@ -129,10 +129,10 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
     points, graph = made
     patterns, features = patterns_of(graph), KINDS[kind]
     score = None if features is None else a_score(patterns, seed, features)
-    links = predict_links(points, graph, k, max_links=200, score=score, n_threads=1)
+    links = predict_links(points, graph, k, max_links=200, min_probability=0.0, score=score, n_threads=1)
     assert links.patterns == patterns
     assert_lawful(points, graph, links)
-    again = predict_links(points, graph, k, max_links=200, score=score, n_threads=2)
+    again = predict_links(points, graph, k, max_links=200, min_probability=0.0, score=score, n_threads=2)
     for name in ("source", "target", "distance", "probability", "pattern"):
         assert np.asarray(getattr(links, name)).tobytes() == np.asarray(getattr(again, name)).tobytes()
     found = {(frozenset((u, v)), name) for u, name, v in triples(links)}
@@ -158,7 +158,9 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
         return
     pattern = patterns[seed % len(patterns)]
     few, narrowed = (
-        predict_links(points, graph, k, max_links=top, score=score, patterns=[str(pattern)])
+        predict_links(
+            points, graph, k, max_links=top, min_probability=0.0, score=score, patterns=[str(pattern)]
+        )
         for top in (3, 200)
     )
     assert narrowed.patterns == (pattern,)
@@ -182,7 +184,7 @@ def test_of_two_patterns_with_the_same_ends_the_likelier_link_stays() -> None:
     assert set(map(str, patterns_of(graph))) == {"A-R->B", "B-R->A"}
     for seed in range(6):
         score = a_score(patterns_of(graph), seed, KINDS["everything"])
-        links = predict_links(points, graph, max_links=9, score=score)
+        links = predict_links(points, graph, max_links=9, min_probability=0.0, score=score)
         assert sorted(map(sorted, ends_of(links))) == [[0, 3], [1, 2]]
         scorers = {str(each): score.scorers(points, graph)(each) for each in patterns_of(graph)}
         for u, v, place in zip(
@@ -198,7 +200,7 @@ def test_links_of_certain_odds_are_still_in_the_order_of_these() -> None:
     points = lift(np.column_stack((np.arange(6.0) ** 2, np.zeros(6))))
     features = ("distance", "attributes", "direction")
     score = linear_score(features, (0.0,) * 4, {"A-R->A": (60.0, 1.0, 0.0, 0.0)})
-    links = predict_links(points, graph, 5, max_links=30, score=score)
+    links = predict_links(points, graph, 5, max_links=30, min_probability=0.0, score=score)
     assert (links.probability == 1.0).all()
     assert (np.diff(links.distance) >= 0).all()
     assert len(links) == 14
@@ -220,9 +222,9 @@ def directed(n: int = 90, seed: int = 0) -> tuple[np.ndarray, Graph]:
 def test_small_blocks_find_the_same_by_pattern(request: pytest.FixtureRequest) -> None:
     points, graph = directed()
     score = a_score(patterns_of(graph), 5, KINDS["everything"])
-    whole = predict_links(points, graph, 3, score=score)
+    whole = predict_links(points, graph, 3, min_probability=0.0, score=score)
     request.getfixturevalue("small_blocks")
-    parts = predict_links(points, graph, 3, score=score)
+    parts = predict_links(points, graph, 3, min_probability=0.0, score=score)
     assert triples(parts) == triples(whole)
     np.testing.assert_array_equal(parts.probability, whole.probability)
 
@@ -250,7 +252,7 @@ def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicte
     weights = (0.0,) * len(features) + (3.0,)
     turns = {str(follows): (1.0, 0.5) + (0.0,) * (len(DIRECTION) - 2)}
     score = linear_score(features, weights, directions=turns)
-    links = predict_links(points, graph, 3, score=score, patterns=[str(follows)])
+    links = predict_links(points, graph, 3, min_probability=0.0, score=score, patterns=[str(follows)])
     scorer, pairs = score.scorers(points, graph)(follows), np.column_stack((links.source, links.target))
     known = naive_links.joined_by(graph, "R")
     pairs = pairs[[(v, u) not in known for u, v in pairs.tolist()]]

@@ -39,7 +39,7 @@ def made() -> tuple[np.ndarray, Graph, LinkScore, list[tuple[str, int, int]]]:
 
 def test_rare_types_get_no_links_and_are_named() -> None:
     points, graph, score, _ = made()
-    links = predict_links(points, graph, score=score)
+    links = predict_links(points, graph, min_probability=0.0, score=score)
     assert set(links.types) == {"KNOWS", "LIKES"}
     assert len(links) <= 2 * 10 * N
     (note,) = (each for each in links.notes if "rare" in each)
@@ -50,7 +50,7 @@ def test_rare_types_get_no_links_and_are_named() -> None:
 
 def test_a_rare_type_that_is_named_is_predicted() -> None:
     points, graph, score, _ = made()
-    links = predict_links(points, graph, 2, patterns=["A-RARE 7->A"], score=score)
+    links = predict_links(points, graph, 2, patterns=["A-RARE 7->A"], min_probability=0.0, score=score)
     assert set(links.types) == {"RARE 7"}
     assert links.notes == ()
 

@@ -347,6 +347,7 @@ READ = {"read": "40 nodes, 80 edges, 2 attribute columns"}
 COMPARED = {**READ, "compare": "with the graph of run run 1"}
 EDGES = "AUROC of edges held out against"
 JUDGED = f"{EDGES} the last run's and that of degrees; how far nodes moved"
+BY_SCORE = "by link score, of probability 0.05 or more"
 TRAINED_AGAIN = "train once more, without a tenth of the edges, for the links'"
 BY_ALL = {"link_score": {"features": ["distance", "chain", "direction"]}}
 BOTH = {"publish": "coordinates and links of model 'heat'"}
@@ -362,7 +363,7 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
         **READ,
         "train": "all nodes, from scratch: 10 walks per node",
         "calibrate": f"{TRAINED_AGAIN} score and probabilities",
-        "links": "predict 10 per node of each pattern of the graph, by link score",
+        "links": f"predict 10 per node of each pattern of the graph, {BY_SCORE}",
         **BOTH,
     }
     plain = job(walks_per_node=1)
@@ -378,7 +379,7 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
     [
         (
             LinkOptions(k=None, max_links=5000),
-            "predict at most 5,000 of each pattern of the graph, by link score",
+            f"predict at most 5,000 of each pattern of the graph, {BY_SCORE}",
         ),
         (
             LinkOptions(k=3, max_links=20, score="distance", patterns=["A-R->B"]),
@@ -389,8 +390,8 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
             "predict 10 per node of A-R->B, B-S->*, by distance",
         ),
         (
-            LinkOptions(min_probability=0.05, rules=False),
-            "predict 10 per node of each pattern of the graph, by link score, of probability 0.05 or "
+            LinkOptions(min_probability=0.1, rules=False),
+            "predict 10 per node of each pattern of the graph, by link score, of probability 0.1 or "
             "more, without schema rules",
         ),
     ],
@@ -409,14 +410,17 @@ def test_the_links_of_a_plan(links, line):
 )
 def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(links, parameters, line):
     graph = some_graph()
-    asked, ranked_by = job(links=links), "link score" if links.has_probability else "distance"
+    asked, ranked_by = (
+        job(links=links),
+        BY_SCORE if links.has_probability else "by distance",
+    )
     plan = make_plan(asked, "links", state_of(graph, graph, parameters=parameters))
     assert (plan.mode, plan.reason) == ("links", "asked for")
     assert plan.stages == {
         **READ,
         "coordinates": "read back those of run run 1",
         "calibrate": line,
-        "links": f"predict 10 per node of each pattern of the graph, by {ranked_by}",
+        "links": f"predict 10 per node of each pattern of the graph, {ranked_by}",
         "publish": "links of model 'heat'",
     }
 
@@ -428,7 +432,7 @@ def test_a_first_refresh_has_nothing_to_compare_or_to_align_with():
         "train": "all nodes, from scratch: 10 walks per node",
         "calibrate": f"{TRAINED_AGAIN} score and probabilities",
         "judge": f"{EDGES} that of degrees",
-        "links": "predict 10 per node of each pattern of the graph, by link score",
+        "links": f"predict 10 per node of each pattern of the graph, {BY_SCORE}",
         **BOTH,
     }
 
@@ -437,7 +441,10 @@ def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
     before = some_graph()
     now = part_of(before, np.arange(N), extra=[(0, 20)])
     known = {"parameters": BY_ALL, "settings": settings(links=LinkOptions())}
-    after = {"links": "predict 10 per node of each pattern of the graph, by link score", **BOTH}
+    after = {
+        "links": f"predict 10 per node of each pattern of the graph, {BY_SCORE}",
+        **BOTH,
+    }
     read = {"read": "40 nodes, 81 edges, 2 attribute columns", "compare": COMPARED["compare"]}
     assert stages("auto", now, before, **known) == {
         **read,

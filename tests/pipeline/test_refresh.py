@@ -439,7 +439,7 @@ def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher,
     wanted = replace(
         easy().projection, relationships=[TYPE, "REFRESH_WROTE"], weight=None, attributes=["words"]
     )
-    links = LinkOptions(k=2, patterns=[f"RefreshAuthor-REFRESH_WROTE->{LABEL}"])
+    links = LinkOptions(k=2, min_probability=0.0, patterns=[f"RefreshAuthor-REFRESH_WROTE->{LABEL}"])
     embed(store, wanted, small_model(), model=WriteNames(MODEL), links=links)
     nothing_given = Job(
         Projection(),

@@ -46,7 +46,9 @@ def cypher(server):
 @pytest.fixture
 def published(store, cypher):
     """Publish a model of three dimensions, with links."""
-    return embed(store, PAPERS, HEAT(3, **SMALL), model=WriteNames("plot"), links=LinkOptions(k=3)).run
+    return embed(
+        store, PAPERS, HEAT(3, **SMALL), model=WriteNames("plot"), links=LinkOptions(k=3, min_probability=0.0)
+    ).run
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ _HALF = 0.5  # the same in an ontology
 _SKIPPING = 0.001  # maximum share of two-step paths that a relationship shortens, in an ontology
 _TRANSITIVE = 0.75  # minimum share of two-step paths that a relationship shortens, in a closure
 _SAMPLE = 5_000  # two-step paths sampled
-_MOST_LEVELS = 100  # levels counted
+_MOST_LEVELS = 100  # levels counted; with as many, the type orders nodes along a line
 _LONGEST = 60  # characters of a type that are shown
 
 
@@ -104,7 +104,7 @@ class HierarchyEvidence:
             and self.deep >= _DEEP
             and (is_tree or is_ontology or self.transitive >= _TRANSITIVE)
             and self.n_cyclic <= _CYCLIC * self.n_relationships
-            and self.levels >= _LEVELS
+            and _LEVELS <= self.levels < _MOST_LEVELS
         )
 
     def __str__(self) -> str:
@@ -132,8 +132,8 @@ def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
 
     A type is hierarchical if at least 50 relationships lead to at most half as many general nodes as there
     are specific ones; at most 1 % of them are on a cycle; a fifth or more leads to a node that is specific
-    itself; there are three levels or more; and either 90 % of the specific nodes have one general node; or
-    half of them have, and at most .1 % of two-step paths are relationships themselves; or at least 75 % are.
+    itself; there are 3 to 99 levels; and either 90 % of the specific nodes have one general node; or half of
+    them have, and at most .1 % of two-step paths are relationships themselves; or at least 75 % are.
     Bipartite types, such as User-RATED->Film, have two levels and are never hierarchical.
 
     Parameters

@@ -36,6 +36,7 @@ BARS = {
 }  # fmt: skip
 HIERARCHIES = {
     "icd": {"PART_OF"},
+    "hpo": {"IS_A"},
     "classes": {"EXTENDS"},
     "wordnet": {HYPERNYM},
     "umls": {"isa"},

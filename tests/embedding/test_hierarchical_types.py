@@ -153,6 +153,17 @@ def test_any_type_can_be_inspected():
     assert find_hierarchies(Graph(graph.adjacency)) == ()
 
 
+def test_a_line_is_no_hierarchy_even_with_leaves():
+    child = np.arange(1, N)
+    for length, is_hierarchy in ((98, True), (99, False)):
+        leaf = child[child >= length]
+        path = child[: length - 1], child[: length - 1] - 1
+        order = np.tril_indices(length, -1)
+        for line in (path, order):
+            seen = inspect_hierarchy(graph_of(UNDER=np.append(line, (leaf, leaf % length), axis=1)), "UNDER")
+            assert (seen.levels, seen.is_clear) == (length + 1, is_hierarchy)
+
+
 def test_levels_are_counted_up_to_100():
     child, _ = tree()
     deep = inspect_hierarchy(graph_of(NEXT=(child, child - 1)), "NEXT")

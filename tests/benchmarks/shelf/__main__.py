@@ -34,6 +34,7 @@ from tests.benchmarks.shelf.debian import debian
 from tests.benchmarks.shelf.fetch import fetch
 from tests.benchmarks.shelf.figures import Figures, evaluate
 from tests.benchmarks.shelf.gds import cora, imdb, lastfm
+from tests.benchmarks.shelf.hpo import hpo
 from tests.benchmarks.shelf.icd import icd
 from tests.benchmarks.shelf.methods import METHODS
 from tests.benchmarks.shelf.movielens import movielens
@@ -50,6 +51,7 @@ SEEDED: Mapping[str, Load] = {
     "gds-lastfm": lastfm,
     "stdlib": standard_library,
     "icd": icd,
+    "hpo": hpo,
     "classes": classes,
     "wordnet": nouns,
     "wordnet-terms": new_terms,

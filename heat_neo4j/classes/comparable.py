@@ -6,8 +6,9 @@ model that reads the relationship is right on every held-out node and wrong on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class Telltale:
 
     def __str__(self) -> str:
         return (
-            f"{self.name} and the coordinates are not used: {self.known:.0%} of the nodes with a class have "
+            f"{self.name} and the coordinates are not used: {self.known:.0%} of the nodes with a value have "
             f"{self.name}, {self.asked:.0%} of those without"
         )
 
@@ -47,7 +48,32 @@ def telltale_types(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ..
 
 def telltale_properties(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:
     """Return the attributes that nodes with a class have and nodes without one lack."""
-    return _telltale(((entry["property"], has) for entry, _, has in graph.attribute_blocks()), known, asked)
+    return _telltale(_has(graph), known, asked)
+
+
+def has_attributes(graph: Graph, without: Collection[str]) -> NDArray[np.bool_]:
+    """Return which nodes have any attribute other than some, shape (N,)."""
+    found = np.zeros(graph.n_nodes, dtype=np.bool_)
+    for name, has in _has(graph):
+        if name not in without:
+            found |= has
+    if not graph.provenance.attribute_recipe and graph.attributes is not None:
+        found |= _filled(graph.attributes)
+    return found
+
+
+def _has(graph: Graph) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield the name of each attribute, and which nodes have it."""
+    attributes: Any = graph.attributes
+    for entry, columns, known in graph.attribute_blocks():
+        # Without a mean, as of texts and categories, a row of zeros is a missing value.
+        filled = known if "mean" in entry else known & _filled(attributes[:, columns])
+        yield entry["property"], filled
+
+
+def _filled(columns: Any) -> NDArray[np.bool_]:
+    """Return which rows have anything but zeros."""
+    return np.asarray((columns != 0.0).sum(axis=1)).ravel() > 0
 
 
 def without_types(graph: Graph, names: set[str]) -> Graph:

@@ -59,3 +59,28 @@ def calibration_error(probability: Array, truth: Codes) -> float:
     place = np.minimum((highest * _BINS).astype(np.int64), _BINS - 1)
     gap = np.bincount(place, weights=highest - right, minlength=_BINS)
     return float(np.abs(gap).sum() / len(truth))
+
+
+@dataclass(frozen=True, repr=False)
+class NumberFigures(Result):
+    """How well numbers were predicted for nodes that the models had not seen.
+
+    Parameters
+    ----------
+    nodes : int
+        Nodes with a number that were predicted, each by models fitted without it.
+    different : int
+        How many different numbers there are.
+    error : float
+        Mean absolute error.
+    median_error : float
+        That of always predicting the median.
+    neighbours_error : float
+        That of the mean of neighbours, in which near ones count most.
+    """
+
+    nodes: int
+    different: int
+    error: float
+    median_error: float
+    neighbours_error: float

@@ -1,7 +1,8 @@
 """A weighted pool of models: p(c) is proportional to the product over models of p_m(c) ** w_m.
 
 The weights, at least 0, minimise the log loss on predictions for nodes that the models had not seen. So a
-model that adds nothing gets weight 0, and the pool is calibrated: their sum is an inverse temperature.
+model that adds nothing gets weight 0, and the pool is calibrated: their sum is an inverse temperature. A
+prior counts like one node, so that nothing is certain where all of few nodes were predicted right.
 Source: Hinton, Products of experts (1999); Guo et al., On calibration of modern neural networks (2017).
 """
 
@@ -33,14 +34,9 @@ def fit_pool(logs: Array, truth: Codes) -> Array:
     def loss(weights: Array) -> tuple[float, Array]:
         mixed = np.tensordot(weights, logs, 1)
         expected = (softmax(mixed, axis=1) * logs).sum(axis=2).mean(axis=1)
-        return -float(log_softmax(mixed, axis=1)[rows, truth].mean()), expected - right
+        penalty, slope = (weights**2).sum() / (2.0 * len(truth)), weights / len(truth)
+        return penalty - float(log_softmax(mixed, axis=1)[rows, truth].mean()), expected - right + slope
 
     start = np.full(len(logs), 1.0 / len(logs))
     found = minimize(loss, start, jac=True, bounds=[(0.0, None)] * len(logs), method="L-BFGS-B")
     return np.asarray(found.x, dtype=np.float64)
-
-
-def pooled(weights: Array, logs: Array) -> Array:
-    """Return the pool's probabilities, shape (n, C)."""
-    chances: Array = softmax(np.tensordot(weights, logs, 1), axis=1)
-    return chances

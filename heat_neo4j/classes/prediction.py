@@ -1,152 +1,41 @@
-"""Predict classes: one model of each view of the nodes, pooled by how well they predict unseen nodes."""
+"""Predict what nodes lack: which of several classes, or a number."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from scipy.special import softmax
 
 from heat_neo4j._utils.display import display_text, plural
-from heat_neo4j._utils.frames import Result, column_of
-from heat_neo4j._utils.frames import Rows as Table
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.classes.comparable import telltale_properties, telltale_types, without_types
-from heat_neo4j.classes.figures import ClassFigures, calibration_error, f1_scores
-from heat_neo4j.classes.pool import fit_pool, log_chances, pooled
-from heat_neo4j.classes.views import ATTRIBUTES, normalized_adjacency, together, views
+from heat_neo4j.classes.comparable import (
+    has_attributes,
+    telltale_properties,
+    telltale_types,
+    without_types,
+)
+from heat_neo4j.classes.figures import ClassFigures, NumberFigures, calibration_error, f1_scores
+from heat_neo4j.classes.kinds import Classes, Kind, Numbers
+from heat_neo4j.classes.learning import FEWEST, FOLDS, Learned, learn
+from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
+from heat_neo4j.classes.views import ATTRIBUTES, views
 from heat_neo4j.graph import Graph
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Rows = NDArray[np.int64]
 
-TOGETHER, CLASSES = "all of these", "classes of neighbours"
-_FOLDS = 5
-_TRIED = 1_000  # held-out nodes that the regularisation is chosen on, if there are so many
-_FEWEST = 20  # labelled nodes
-_MOST = 10_000  # labelled nodes that models are fitted on
-_STRENGTHS = (1.0, 10.0, 100.0)  # inverse regularisation that is tried
-_STAY, _ROUNDS = 0.1, 30  # of the spreading of classes
-_LEAST_SHARE = 1e-3
-_MANY_NUMBERS = 20  # classes that are numbers
-_FIT: Mapping[str, Any] = {"tol": 1e-3, "max_iter": 100}
+_MANY_NUMBERS = 20  # different ones: fewer are classes
+_CLEAR = 2.0  # standard errors by which the median must be worse
 
 
 class ClassificationError(ValueError):
-    """Raised if no classes can be learned; the message says why."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PredictedClasses(Result):
-    """Predicted classes of the nodes that have none, in the order of the graph.
-
-    Parameters
-    ----------
-    node : sequence
-        Names of the M nodes.
-    rows : int64 array of shape (M,)
-        Their rows in the graph.
-    classes : tuple
-        The C classes, sorted.
-    chosen, second : int64 arrays of shape (M,)
-        Indices of the likeliest and the second likeliest class.
-    probability, second_probability : float64 arrays of shape (M,)
-        Calibrated probabilities of the two, (0, 1).
-    evidence : float64 array of shape (M, V)
-        What each view adds to the log odds of the likeliest class against the second.
-    weights : mapping of str to float
-        Weight of each view in the pool, at least 0.
-    figures : ClassFigures
-        Quality on held-out nodes.
-    notes : tuple of str
-        Limits of the prediction, one line each.
-    """
-
-    node: Sequence[Any]
-    rows: Rows
-    classes: tuple[Any, ...]
-    chosen: Codes
-    second: Codes
-    probability: Array
-    second_probability: Array
-    evidence: Array
-    weights: Mapping[str, float]
-    figures: ClassFigures
-    notes: tuple[str, ...] = field(default=())
-
-    def explain(self, node: Any) -> Table:
-        """Return what each view adds to the log odds of a node's likeliest class against the second.
-
-        Parameters
-        ----------
-        node : object
-            Name of a node that was predicted.
-
-        Returns
-        -------
-        list of dict
-            With "view" and "log_odds", strongest first. They add up to the log of the ratio of the two
-            probabilities.
-
-        Raises
-        ------
-        ValueError
-            If the node was not predicted.
-        """
-        try:
-            place = list(self.node).index(node)
-        except ValueError:
-            raise ValueError(f"no class was predicted for {node!r}, only for nodes without one") from None
-        added = self.evidence[place]
-        order = np.argsort(-np.abs(added), kind="stable").tolist()
-        names = list(self.weights)
-        return Table({"view": names[view], "log_odds": float(added[view])} for view in order)
-
-    def likeliest_first(self, names: Sequence[Any]) -> PredictedClasses:
-        """Return the same, ordered by probability, with other names of all nodes of the graph."""
-        order = np.argsort(-self.probability, kind="stable")
-        parts = ("rows", "chosen", "second", "probability", "second_probability", "evidence")
-        ordered = {part: getattr(self, part)[order] for part in parts}
-        return replace(self, node=[names[row] for row in ordered["rows"].tolist()], **ordered)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __repr__(self) -> str:
-        right = f"{self.figures.f1_micro:.0%} right on held-out nodes"
-        return f"PredictedClasses({plural(len(self), 'node')}, {len(self.classes):,} classes, {right})"
-
-    def _columns(self) -> dict[str, Any]:
-        return {
-            "node": column_of(list(self.node)),
-            "class": column_of([self.classes[code] for code in self.chosen.tolist()]),
-            "probability": self.probability,
-            "second": column_of([self.classes[code] for code in self.second.tolist()]),
-            "second_probability": self.second_probability,
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the predictions, the figures and the weights as JSON data."""
-        columns = {name: list(values) for name, values in self._columns().items()}
-        predicted = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {
-            "predicted": [{name: _plain(value) for name, value in row.items()} for row in predicted],
-            "figures": self.figures.to_dict(),
-            "weights": dict(self.weights),
-            "notes": list(self.notes),
-        }
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    """Raised if nothing can be learned; the message says why."""
 
 
 def values_by_row(values: Any, names: Sequence[Any], rows_of: Callable[[Iterable[Any]], Rows]) -> list[Any]:
@@ -169,28 +58,32 @@ def _is_missing(value: Any) -> bool:
 
 
 @one_blas_thread()
-def predict_classes(
+def predict_property(
     graph: Graph,
     embedding: Array | None,
     values: Sequence[Any],
     *,
+    kind: Literal["class", "number"] | None = None,
     label: str | None = None,
     seed: int = 0,
     without: str | None = None,
     on_progress: Progress = no_progress,
-) -> PredictedClasses:
-    """Predict the class of each node that has none.
+) -> PredictedClasses | PredictedNumbers:
+    """Predict the class, or the number, of each node that has none.
 
     Parameters
     ----------
     graph : Graph
         N nodes.
     embedding : float64 array of shape (N, d + 1), optional
-        Points on the hyperboloid. Leave it out if it was trained with the class as an attribute.
+        Points on the hyperboloid. Leave it out if it was trained with the property as an attribute.
     values : sequence of N values
-        The class of each node, a text, an integer or a boolean; None where unknown.
+        The value of each node, a text, number or boolean; None where unknown.
+    kind : {"class", "number"}, optional
+        What is predicted: one of the known values, or any number between them. By default, more than 20
+        different numbers are numbers, and anything else are classes.
     label : str, optional
-        Only nodes of this label; by default those with the same labels as any node with a class.
+        Only nodes of this label; by default those with the same labels as any node with a value.
     seed : int
         Draws the folds, and starts the reduction of attributes.
     without : str, optional
@@ -200,61 +93,47 @@ def predict_classes(
 
     Returns
     -------
-    PredictedClasses
+    PredictedClasses or PredictedNumbers
         The same bits for any number of threads.
 
     Raises
     ------
     ClassificationError
-        If fewer than 20 nodes have a class, or there are fewer than two classes or so many that a class has
-        fewer than two members on average; a value is a list, or a number with a fraction; or the graph lacks
-        the label.
+        If fewer than 20 nodes have a value; there are fewer than two classes, or so many that a class has
+        fewer than two members on average; numbers are predicted no better than by their median; a value is a
+        list, or a number that is not finite; or the graph lacks the label.
     """
     asked, known = _asked(graph, values, label)
-    classes, codes = _classes([values[row] for row in known.tolist()])
+    own = [values[row] for row in known.tolist()]
+    _check(own)
+    different = len(set(own))
+    are_numbers = not any(isinstance(value, str | bool | np.bool_) for value in own)
+    if kind == "number" and not are_numbers:
+        raise ClassificationError("only numbers can be predicted as numbers")
+    as_numbers = kind == "number" or (kind is None and are_numbers and different > _MANY_NUMBERS)
     types = telltale_types(graph, known, asked)
     properties = [each for each in telltale_properties(graph, known, asked) if each.name != without]
     graph = without_types(graph, {each.name for each in types})
     unread = {each.name for each in properties} | ({without} if without is not None else set())
     parts = views(None if types or properties else embedding, graph, seed, unread)
-    if len(parts) > 1:
-        parts[TOGETHER] = together(parts)
-    random = np.random.default_rng(seed)
-    learned = np.sort(random.permutation(len(known))[:_MOST])
-    fold = _folds(codes[learned], random)
-    truth, n_classes = codes[learned], len(classes)
-    unseen, final = {}, {}
-    for place, (name, view) in enumerate(parts.items()):
-        on_progress("classify", place, len(parts) + 1)
-        unseen[name], final[name] = _by_view(view, known[learned], truth, fold, n_classes, asked)
-    on_progress("classify", len(parts), len(parts) + 1)
-    unseen[CLASSES], final[CLASSES] = _by_neighbours(graph, known, codes, learned, fold, n_classes, asked)
-    on_progress("classify", len(parts) + 1, len(parts) + 1)
-    held_out = np.stack(list(unseen.values()))
-    weights = fit_pool(held_out, truth)
-    logs = np.stack(list(final.values()))
-    chances = pooled(weights, logs)
-    order = np.argsort(-chances, axis=1, kind="stable")
-    chosen, second = order[:, 0], order[:, 1]
-    rows = np.arange(len(asked))
+    described = has_attributes(graph, unread)
+    notes = [*map(str, (*types, *properties))]
+    if are_numbers and kind is None:
+        other, chosen = ("class", "numbers") if as_numbers else ("number", "classes")
+        notes.append(f"{different:,} different numbers are predicted as {chosen}; kind {other} changes that")
+
+    def learned(kind: Kind, truth: NDArray[Any]) -> Learned:
+        return learn(kind, truth, known, asked, graph, parts, described, seed=seed, on_progress=on_progress)
+
     names = graph.names
-    return PredictedClasses(
-        node=[names[row] for row in asked.tolist()],
-        rows=asked,
-        classes=classes,
-        chosen=chosen,
-        second=second,
-        probability=chances[rows, chosen],
-        second_probability=chances[rows, second],
-        evidence=(weights[:, None] * (logs[:, rows, chosen] - logs[:, rows, second])).T,
-        weights=dict(zip(unseen, weights.tolist(), strict=True)),
-        figures=_figures(unseen, truth, fold, n_classes),
-        notes=(*map(str, (*types, *properties)), *_notes(classes, codes)),
-    )
+    node = [names[row] for row in asked.tolist()]
+    if as_numbers:
+        return _numbers(own, learned, node, asked, notes)
+    return _classes(own, learned, node, asked, notes)
 
 
 def _asked(graph: Graph, values: Sequence[Any], label: str | None) -> tuple[Rows, Rows]:
-    """Return the rows to predict, and the rows with a class."""
+    """Return the rows to predict, and the rows with a value."""
     if len(values) != graph.n_nodes:
         raise ClassificationError(
             f"{len(values):,} values for {graph.n_nodes:,} nodes: give one each, or None"
@@ -269,141 +148,139 @@ def _asked(graph: Graph, values: Sequence[Any], label: str | None) -> tuple[Rows
         _, group = np.unique(masks, axis=1, return_inverse=True)
         suits = np.isin(group, group[has])
     known = np.flatnonzero(has & suits)
-    if len(known) < _FEWEST:
+    if len(known) < FEWEST:
         raise ClassificationError(
-            f"{plural(len(known), 'node')} with a class: {_FEWEST} are needed to learn from"
+            f"{plural(len(known), 'node')} with a value: {FEWEST} are needed to learn from"
         )
     return np.flatnonzero(~has & suits), known
 
 
-def _classes(values: Sequence[Any]) -> tuple[tuple[Any, ...], Codes]:
-    """Return the classes, sorted, and the index of each value."""
-    wrong = next(
-        (value for value in values if not isinstance(value, str | int | np.integer | np.bool_)), None
-    )
-    if wrong is not None:
-        raise ClassificationError(
-            f"a class is a text, an integer or a boolean, got {display_text(wrong, 80)} "
-            f"({type(wrong).__name__})"
-        )
+def _check(values: Sequence[Any]) -> None:
+    """Raise a ClassificationError for a value that is neither a class nor a number."""
+    usual = (str, int, float, np.integer, np.floating, np.bool_)
+    for value in values:
+        if not isinstance(value, usual) or (not isinstance(value, str) and not math.isfinite(value)):
+            raise ClassificationError(
+                f"a value is a text, a number or a boolean, got {display_text(value, 80)} "
+                f"({type(value).__name__})"
+            )
+
+
+def _classes(
+    values: Sequence[Any],
+    learned: Callable[[Kind, NDArray[Any]], Learned],
+    node: Sequence[Any],
+    asked: Rows,
+    notes: list[str],
+) -> PredictedClasses:
+    """Predict one of the values."""
     classes = tuple(sorted(set(values), key=lambda value: (isinstance(value, str), value)))
     if len(classes) < 2:
-        raise ClassificationError(f"all nodes with a class have the same, {display_text(classes[0], 80)!r}")
+        raise ClassificationError(f"all nodes with a value have the same, {display_text(classes[0], 80)!r}")
     if len(classes) > len(values) / 2:
         raise ClassificationError(
             f"{len(classes):,} classes for {plural(len(values), 'node')}: nothing to learn"
         )
     place = {value: code for code, value in enumerate(classes)}
-    return classes, np.array([place[value] for value in values], dtype=np.int64)
+    codes = np.array([place[value] for value in values], dtype=np.int64)
+    found = learned(Classes(len(classes)), codes)
+    chances = softmax(found.said, axis=1)
+    order = np.argsort(-chances, axis=1, kind="stable")
+    chosen, second, rows = order[:, 0], order[:, 1], np.arange(len(asked))
+    probability, second_probability = chances[rows, chosen], chances[rows, second]
+    evidence = [
+        weights * (said[rows, chosen] - said[rows, second])
+        for weights, said in zip(found.weights.T, found.final, strict=True)
+    ]
+    usual = np.where(found.weights.any(axis=1), 0.0, np.log(probability / second_probability))
+    rare = int(np.count_nonzero(np.bincount(codes) < FOLDS))
+    if rare:
+        which = "1 class has" if rare == 1 else f"{rare:,} classes have"
+        notes.append(f"{which} fewer than {FOLDS} nodes and can hardly be predicted")
+    figures = _class_figures(found, codes[found.rows])
+    if figures.f1_micro <= figures.majority:
+        notes.append("on held-out nodes it is no better than always the most frequent value")
+    return PredictedClasses(
+        node=node,
+        rows=asked,
+        evidence=np.column_stack((*evidence, usual)),
+        weights=found.usual_weights,
+        figures=figures,
+        classes=classes,
+        chosen=chosen,
+        second=second,
+        probability=probability,
+        second_probability=second_probability,
+        notes=tuple(notes),
+    )
 
 
-def _folds(truth: Codes, random: np.random.Generator) -> Rows:
-    """Return the fold of each node, such that each class is spread evenly over the folds."""
-    fold = np.empty(len(truth), dtype=np.int64)
-    fold[np.lexsort((random.random(len(truth)), truth))] = np.arange(len(truth)) % _FOLDS
-    return fold
-
-
-def _splits(fold: Rows) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Yield masks of the nodes to learn from and of those held out."""
-    for each in range(_FOLDS):
-        yield fold != each, fold == each
-
-
-def _by_view(
-    view: Array, known: Rows, truth: Codes, fold: Rows, n_classes: int, asked: Rows
-) -> tuple[Array, Array]:
-    """Return log probabilities of the known nodes, each held out, and of those that are asked for.
-
-    The regularisation is the one that predicts the first folds best, of a thousand nodes together.
-    """
-
-    def unseen(folds: Rows, strength: float) -> Array:
-        """Return log probabilities of the nodes of some folds."""
-        asked_now = np.isin(fold, folds)
-        chances = np.zeros((len(known), n_classes))
-        for each in folds.tolist():
-            learns, held_out = fold != each, fold == each
-            chances[held_out] = _regression(
-                view[known[learns]], truth[learns], view[known[held_out]], n_classes, strength
-            )
-        return log_chances(chances[asked_now])
-
-    tried = np.arange(min(_FOLDS, math.ceil(_TRIED * _FOLDS / len(known))))
-    own = truth[np.isin(fold, tried)]
-
-    def loss(strength: float) -> float:
-        return -float(unseen(tried, strength)[np.arange(len(own)), own].mean())
-
-    best = min(_STRENGTHS, key=loss)
-    final = _regression(view[known], truth, view[asked], n_classes, best)
-    return unseen(np.arange(_FOLDS), best), log_chances(final)
-
-
-def _regression(learned: Array, truth: Codes, asked: Array, n_classes: int, strength: float) -> Array:
-    """Return the probabilities of multinomial logistic regression; 0 for classes it has not seen."""
-    chances = np.zeros((len(asked), n_classes))
-    if len(asked):
-        model = LogisticRegression(C=strength, **_FIT)
-        with warnings.catch_warnings():
-            # Held-out nodes judge the model, whether its fit has converged or not.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(learned, truth)
-        chances[:, model.classes_] = model.predict_proba(asked)
-    return chances
-
-
-def _by_neighbours(
-    graph: Graph, known: Rows, codes: Codes, learned: Rows, fold: Rows, n_classes: int, asked: Rows
-) -> tuple[Array, Array]:
-    """Return the same for class shares that spread over edges; a held-out node does not spread its own.
-
-    Source: Zhou et al., Learning with local and global consistency (2003).
-    """
-    walk = normalized_adjacency(graph)
-
-    def shares(spreads: NDArray[np.bool_]) -> Array:
-        start = np.zeros((graph.n_nodes, n_classes))
-        start[known[spreads], codes[spreads]] = 1.0
-        found = start
-        for _ in range(_ROUNDS):
-            found = (1.0 - _STAY) * (walk @ found) + _STAY * start
-        found = found + _LEAST_SHARE * start.mean(axis=0) / start.mean(axis=0).sum()
-        return log_chances(found / found.sum(axis=1, keepdims=True))
-
-    unseen = np.empty((len(learned), n_classes))
-    for _, held_out in _splits(fold):
-        spreads = np.ones(len(known), dtype=np.bool_)
-        spreads[learned[held_out]] = False
-        unseen[held_out] = shares(spreads)[known[learned[held_out]]]
-    return unseen, shares(np.ones(len(known), dtype=np.bool_))[asked]
-
-
-def _figures(unseen: Mapping[str, Array], truth: Codes, fold: Rows, n_classes: int) -> ClassFigures:
+def _class_figures(found: Learned, truth: Codes) -> ClassFigures:
     """Return the figures of the pool, with weights that are fitted without the fold they are applied to."""
-    logs = np.stack(list(unseen.values()))
-    chances = np.empty(logs.shape[1:])
-    for learns, held_out in _splits(fold):
-        chances[held_out] = pooled(fit_pool(logs[:, learns], truth[learns]), logs[:, held_out])
+    chances = softmax(found.held_out, axis=1)
     micro, macro = f1_scores(chances, truth)
+    attributes = (
+        f1_scores(found.unseen[found.views.index(ATTRIBUTES)], truth)[0]
+        if (ATTRIBUTES in found.views)
+        else None
+    )
     return ClassFigures(
         nodes=len(truth),
-        classes=n_classes,
+        classes=chances.shape[1],
         f1_micro=micro,
         f1_macro=macro,
         calibration_error=calibration_error(chances, truth),
         majority=float(np.bincount(truth).max() / len(truth)),
-        attributes_alone=f1_scores(unseen[ATTRIBUTES], truth)[0] if ATTRIBUTES in unseen else None,
+        attributes_alone=attributes,
     )
 
 
-def _notes(classes: tuple[Any, ...], codes: Codes) -> tuple[str, ...]:
-    notes = []
-    if len(classes) > _MANY_NUMBERS and not any(isinstance(value, str) for value in classes):
-        low, high = classes[0], classes[-1]
-        notes.append(f"{len(classes):,} numbers are classes: {low} is as unlike {classes[1]} as {high}")
-    rare = int(np.count_nonzero(np.bincount(codes, minlength=len(classes)) < _FOLDS))
-    if rare:
-        which = "1 class has" if rare == 1 else f"{rare:,} classes have"
-        notes.append(f"{which} fewer than {_FOLDS} nodes and can hardly be predicted")
-    return tuple(notes)
+def _numbers(
+    values: Sequence[Any],
+    learned: Callable[[Kind, NDArray[Any]], Learned],
+    node: Sequence[Any],
+    asked: Rows,
+    notes: list[str],
+) -> PredictedNumbers:
+    """Predict a number and its interval."""
+    truth = np.array(values, dtype=np.float64)
+    kind = Numbers(truth)
+    found = learned(kind, kind.scores)
+    figures = _number_figures(kind, found, truth[found.rows])
+    said = found.said[:, 0]
+    value, low, high = (kind.values(said + step * found.margins) for step in (0.0, -1.0, 1.0))
+    number = np.int64 if all(isinstance(each, int | np.integer) for each in values) else np.float64
+    if number is np.int64:
+        value, low, high = np.rint(value), np.floor(low), np.ceil(high)
+    return PredictedNumbers(
+        node=node,
+        rows=asked,
+        evidence=kind.values(np.column_stack((*(each[:, 0] for each in found.final), said))),
+        weights=found.usual_weights,
+        figures=figures,
+        value=value.astype(number),
+        low=low.astype(number),
+        high=high.astype(number),
+        strength=np.column_stack((found.weights, ~found.weights.any(axis=1))),
+        notes=tuple(notes),
+    )
+
+
+def _number_figures(kind: Numbers, found: Learned, truth: Array) -> NumberFigures:
+    """Return the figures; raise a ClassificationError if the median is about as good."""
+    said, neighbours = (kind.values(each[:, 0]) for each in (found.held_out, found.unseen[-1]))
+    errors, of_median = np.abs(said - truth), np.abs(np.median(truth) - truth)
+    gain, clear = of_median - errors, _CLEAR * truth.size**-0.5
+    figures = NumberFigures(
+        nodes=len(truth),
+        different=len(np.unique(truth)),
+        error=float(errors.mean()),
+        median_error=float(of_median.mean()),
+        neighbours_error=float(np.abs(neighbours - truth).mean()),
+    )
+    if gain.mean() <= clear * gain.std():
+        raise ClassificationError(
+            f"on held-out nodes it is off by {figures.error:.4g}, and always the median by "
+            f"{figures.median_error:.4g}"
+        )
+    return figures

@@ -12,7 +12,7 @@ _DUPLICATES = "-duplicates"  # ends the name of a model that holds the duplicate
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
 _COPIES: Mapping[str, str] = {"plain": "", "staged": "Staged", "previous": "Previous"}
-_PROBABILITY = "Probability"
+_PROBABILITY, _INTERVAL = "Probability", ("Low", "High")
 MOST_LEVELS = 5
 """Levels of clusters that are written."""
 _OF_LEVELS = tuple(f"{level}{end}" for level in range(1, MOST_LEVELS + 1) for end in ("", "Name"))
@@ -112,14 +112,17 @@ class WriteNames:
             )
 
     @classmethod
-    def of_classes(cls, model: str, property: str) -> Self:
-        """Return the names of the predicted classes of a property, a model beside `model`.
+    def of_classes(cls, model: str, property: str, *, numbers: bool = False) -> Self:
+        """Return the names of the predicted classes or numbers of a property, a model beside `model`.
 
         >>> WriteNames.of_classes("heat", "section").own
         ('heatClassSection', 'heatClassSectionProbability', 'heatClassSectionRun')
+        >>> WriteNames.of_classes("heat", "year", numbers=True).values
+        ('heatClassYear', 'heatClassYearLow', 'heatClassYearHigh')
         """
         usual = cls(f"{model}-class-{property}")
-        return cls(usual.model, values=(usual._prefix, usual._prefix + _PROBABILITY))
+        ends = _INTERVAL if numbers else (_PROBABILITY,)
+        return cls(usual.model, values=tuple(usual._prefix + end for end in ("", *ends)))
 
     @classmethod
     def of_clusters(cls, model: str) -> Self:
@@ -139,7 +142,7 @@ class WriteNames:
     @property
     def unusual_values(self) -> tuple[str, ...]:
         """Those of the values whose names do not follow from the model's."""
-        usual = {self._prefix + end for end in ("", _PROBABILITY, *_OF_LEVELS)}
+        usual = {self._prefix + end for end in ("", _PROBABILITY, *_INTERVAL, *_OF_LEVELS)}
         return tuple(name for name in self.values if name not in usual)
 
     @classmethod

@@ -1,15 +1,16 @@
-"""Questions about classes, to a published model: which value of a property do nodes lack, and why."""
+"""Questions to a published model about a property: which value do the nodes have that lack it, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from heat_neo4j._utils.display import did_you_mean, display_text
 from heat_neo4j._utils.frames import Result, Rows, column_of
 from heat_neo4j._utils.progress import Progress, as_progress
-from heat_neo4j.classes.prediction import ClassificationError, PredictedClasses, predict_classes
+from heat_neo4j.classes.prediction import ClassificationError, predict_property
+from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
@@ -29,12 +30,12 @@ _IN_COORDINATES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classification(Result):
-    """Predicted values of a property, for the nodes that lack it, likeliest first."""
+    """Predicted values of a property, for the nodes that lack it, the surest first."""
 
     published: PublishedModel
     property: str
     names: Sequence[str]  # of all nodes of the graph
-    found: PredictedClasses
+    found: PredictedClasses | PredictedNumbers
     notes: tuple[str, ...]
     written: str | None = None  # id of the run that wrote them
 
@@ -77,6 +78,7 @@ def classify(
     property: str,
     *,
     label: str | None = None,
+    kind: Literal["class", "number"] | None = None,
     write: bool = False,
     model: str = "heat",
     on_progress: Progress | bool = False,
@@ -90,9 +92,11 @@ def classify(
     Parameters
     ----------
     property : str
-        Property to predict; its values are texts, integers or booleans.
+        Property to predict; its values are texts, numbers or booleans.
     label : str, default: labels as those of nodes that have the property
         Predict nodes of this label only.
+    kind : {"class", "number"}, default: more than 20 different numbers are numbers
+        Predict one of the known values, or any number between them.
     write : bool
         Publish the predictions as node properties, in the place of earlier ones. They are a model of their
         own, such as "heat-class-topic": `rollback` and `clear` take its name.
@@ -119,10 +123,11 @@ def classify(
     values = store.read_property(graph, property)
     is_attribute = any(entry["property"] == property for entry in graph.provenance.attribute_recipe)
     try:
-        found = predict_classes(
+        found = predict_property(
             graph,
             None if is_attribute else published.embedding,
             values,
+            kind=kind,
             label=label,
             seed=seed % 2**32 if isinstance(seed, int) else 0,
             without=property,
@@ -135,7 +140,7 @@ def classify(
     if is_attribute:
         notes = (*notes, _IN_COORDINATES.format(property))
     written = _write(store, published, property, label, found, progress) if write else None
-    return Classification(published, property, names, found.likeliest_first(names), notes, written)
+    return Classification(published, property, names, found.surest_first(names), notes, written)
 
 
 def _write(
@@ -143,20 +148,17 @@ def _write(
     published: PublishedModel,
     property: str,
     label: str | None,
-    found: PredictedClasses,
+    found: PredictedClasses | PredictedNumbers,
     on_progress: Progress,
 ) -> str:
     """Publish the predictions; return the id of the run."""
-    run, names = published.run, WriteNames.of_classes(published.run.model, property)
-    of_class, of_probability = names.values
+    run, are_numbers = published.run, isinstance(found, PredictedNumbers)
+    names = WriteNames.of_classes(run.model, property, numbers=are_numbers)
     recorded = {"model": run.model, "run": run.run_id, "property": property, "label": label}
     return store.write_values(
         published.graph,
         found.rows,
-        {
-            of_class: [found.classes[code] for code in found.chosen.tolist()],
-            of_probability: found.probability.tolist(),
-        },
+        dict(zip(names.values, found.written(), strict=True)),
         names=names,
         parameters={**recorded, "weights": dict(found.weights)},
         facts={"quality": found.figures.to_dict()},

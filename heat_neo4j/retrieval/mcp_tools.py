@@ -88,8 +88,8 @@ class Tools:
     def classify(self, property: Property, k: Count = 10, label: Label = None) -> dict[str, Any]:
         """Predict a property of the nodes that lack it, from the nodes that have it; the surest first.
 
-        `figures` says how often it was right on nodes whose value was hidden. It reads the whole graph, which
-        takes long for a large one.
+        Numbers lie between `low` and `high` for 80 % of nodes. `figures` says how good it was on nodes whose
+        value was hidden. It reads the whole graph, which takes long for a large one.
         """
         from heat_neo4j.pipeline.class_questions import classify
 

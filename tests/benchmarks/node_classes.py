@@ -33,7 +33,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from heat_neo4j import HEAT
+from heat_neo4j import HEAT, PredictedClasses
 from heat_neo4j.classes.views import normalized_adjacency
 from heat_neo4j.evaluation import EvaluationError
 from heat_neo4j.geometry.hyperboloid import to_klein
@@ -275,6 +275,7 @@ def _classified(name: str, truth: Sequence[str | None], member: Flags, seed: int
     for row in train.tolist():
         values[row] = truth[row]
     found = _heat(name, DIMENSIONS[0]).classify(values)
+    assert isinstance(found, PredictedClasses)
     place = np.searchsorted(found.rows, test)
     right = [truth[row] for row in test.tolist()]
     classes = [found.classes[code] for code in found.chosen[place].tolist()]

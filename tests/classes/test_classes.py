@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.classes.figures import calibration_error
-from heat_neo4j.classes.pool import fit_pool, log_chances, pooled
-from heat_neo4j.classes.prediction import CLASSES, ClassificationError, PredictedClasses, predict_classes
+from heat_neo4j.classes.kinds import Classes
+from heat_neo4j.classes.pool import fit_pool, log_chances
+from heat_neo4j.classes.prediction import ClassificationError, predict_property
+from heat_neo4j.classes.results import USUAL, PredictedClasses
 from heat_neo4j.classes.views import ATTRIBUTES, LINKS, NEIGHBOURS, PLACE, tangent, views
 from heat_neo4j.geometry.hyperboloid import exp_map, lift, radius
 from heat_neo4j.graph import Provenance
@@ -30,6 +33,12 @@ def communities(seed: int = 0, *, clear: float = 0.6) -> tuple[Graph, list[str]]
     words = rng.random((N, 9)) < np.where(np.repeat(np.eye(3), 3, axis=1)[own] == 1.0, clear, 0.15)
     graph = Graph(sparse.csr_array(joined.astype(float)), sparse.csr_array(words.astype(float)))
     return graph, [KINDS[each] for each in own]
+
+
+def predict_classes(*arguments: Any, **options: Any) -> PredictedClasses:
+    found = predict_property(*arguments, **options)
+    assert isinstance(found, PredictedClasses)
+    return found
 
 
 def points(graph: Graph, seed: int = 0) -> np.ndarray:
@@ -68,7 +77,7 @@ def test_evidence_adds_up_to_the_odds(predicted: Any) -> None:
     found, _ = predicted
     node = found.node[7]
     reasons = found.explain(node)
-    assert {reason["view"] for reason in reasons} == set(found.weights)
+    assert {reason["view"] for reason in reasons} <= set(found.weights)
     odds = math.log(found.probability[7] / found.second_probability[7])
     assert sum(reason["log_odds"] for reason in reasons) == pytest.approx(odds)
     strengths = [abs(reason["log_odds"]) for reason in reasons]
@@ -118,11 +127,11 @@ def test_only_nodes_like_those_with_a_class_are_asked() -> None:
     ("values", "message"),
     [
         (["a"] * 9, "9 values for 240 nodes"),
-        (["a", "b"] * 9 + [None] * (N - 18), "18 nodes with a class: 20 are needed"),
-        (["a"] * N, "all nodes with a class have the same, 'a'"),
+        (["a", "b"] * 9 + [None] * (N - 18), "18 nodes with a value: 20 are needed"),
+        (["a"] * N, "all nodes with a value have the same, 'a'"),
         ([str(row) for row in range(N)], "240 classes for 240 nodes: nothing to learn"),
-        ([["a"]] * N, "a class is a text, an integer or a boolean, got a .list"),
-        ([0.5] * N, "got 0.5 .float"),
+        ([["a"]] * N, "a value is a text, a number or a boolean, got a .list"),
+        ([math.inf] * N, "got inf .float"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(values: list[Any], message: str) -> None:
@@ -137,10 +146,39 @@ def test_a_rare_class_is_noted() -> None:
     assert found.notes == ("1 class has fewer than 5 nodes and can hardly be predicted",)
 
 
-def test_many_numbers_are_noted() -> None:
-    graph, _ = communities()
-    found = predict_classes(graph, None, [1900 + row % 24 for row in range(N)])
-    assert found.notes == ("24 numbers are classes: 1900 is as unlike 1901 as 1923",)
+def test_a_node_of_which_nothing_is_known_gets_the_base_rate() -> None:
+    graph, truth = communities()
+    lonely = np.arange(N) >= N - 30
+    joined = graph.adjacency.toarray() * ~lonely * ~lonely[:, None]
+    words = np.where(lonely[:, None], 0.0, graph.attributes.toarray())
+    alone = Graph(sparse.csr_array(joined), sparse.csr_array(words))
+    values = [None if row >= N - 30 else value for row, value in enumerate(hidden(truth, 0.2))]
+    found = predict_classes(alone, points(alone), values)
+    mine = found.rows >= N - 30
+    base = max(np.mean([value == kind for value in values if value]) for kind in KINDS)
+    assert found.probability[mine] == pytest.approx(base, abs=0.02)
+    assert found.probability[~mine].mean() > 0.8
+    assert [why["view"] for why in found.explain(found.node[-1])] == [USUAL]
+    # Nodes with words alone are as sure as words alone make them.
+    worded = Graph(sparse.csr_array(joined), graph.attributes)
+    found = predict_classes(worded, points(worded), values)
+    assert {why["view"] for why in found.explain(found.node[-1])} == {ATTRIBUTES}
+    right = [found.classes[code] == truth[row] for code, row in zip(found.chosen, found.rows, strict=True)]
+    assert found.probability[mine].mean() == pytest.approx(np.mean(np.array(right)[mine]), abs=0.15)
+
+
+def test_the_like_of_a_node_of_which_nothing_is_known_have_a_say() -> None:
+    graph, truth = communities()
+    lonely = np.arange(N) >= N - 80
+    alone = Graph(
+        sparse.csr_array(graph.adjacency.toarray() * ~lonely * ~lonely[:, None]),
+        sparse.csr_array(np.where(lonely[:, None], 0.0, graph.attributes.toarray())),
+    )
+    values = hidden(["blue" if row >= N - 80 else value for row, value in enumerate(truth)])
+    found = predict_classes(alone, points(alone), values)
+    mine = found.rows >= N - 80
+    assert {found.classes[code] for code in found.chosen[mine].tolist()} == {"blue"}
+    assert 0.6 < found.probability[mine].min() < 0.95
 
 
 def test_the_property_itself_is_no_attribute() -> None:
@@ -186,11 +224,14 @@ def test_the_pool_ignores_noise_and_tempers_confidence() -> None:
     logs = np.stack((sure, noise))
     weights = fit_pool(logs, truth)
     assert weights[1] < 0.05
-    chances = pooled(weights, logs)
+    chances = softmax(np.tensordot(weights, logs, 1), axis=1)
     assert chances.max(axis=1).mean() == pytest.approx((says == truth).mean(), abs=0.02)
     best = -np.log(chances[np.arange(4000), truth]).mean()
     for other in weights + rng.normal(scale=0.1, size=(20, 2)):
-        assert -np.log(pooled(other, logs)[np.arange(4000), truth]).mean() >= best - 1e-6
+        assert (
+            -np.log(softmax(np.tensordot(other, logs, 1), axis=1)[np.arange(4000), truth]).mean()
+            >= best - 1e-6
+        )
 
 
 def test_calibration_error_is_the_mean_gap_of_its_bins() -> None:
@@ -209,6 +250,6 @@ def test_heat_classifies_by_name() -> None:
     by_name, by_row = model.classify(named), model.classify([math.nan if v is None else v for v in values])
     np.testing.assert_array_equal(by_name.probability, by_row.probability)
     assert by_name.node[0] == f"n{values.index(None)}"
-    assert CLASSES in by_name.weights
+    assert Classes.neighbours in by_name.weights
     with pytest.raises(ValueError, match="n999"):
         model.classify({"n999": "red"})

@@ -7,9 +7,10 @@ from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.classes.comparable import telltale_types
-from heat_neo4j.classes.prediction import PredictedClasses, predict_classes
+from heat_neo4j.classes.results import PredictedClasses
 from heat_neo4j.classes.views import PLACE
 from heat_neo4j.graph import Relationships
+from tests.classes.test_classes import predict_classes
 
 CUSTOMERS, CITIES, PRODUCTS = 300, 6, 30
 
@@ -45,8 +46,9 @@ def test_a_relationship_that_is_missing_with_the_class_promises_nothing() -> Non
     assert found.figures.f1_micro < 0.4
     assert PLACE not in found.weights
     assert found.notes == (
-        "LIVES_IN and the coordinates are not used: 100% of the nodes with a class have LIVES_IN, 0% of "
+        "LIVES_IN and the coordinates are not used: 100% of the nodes with a value have LIVES_IN, 0% of "
         "those without",
+        "on held-out nodes it is no better than always the most frequent value",
     )
 
 

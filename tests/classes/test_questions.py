@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,14 +10,13 @@ import numpy as np
 import pytest
 
 from heat_neo4j import Graph
-from heat_neo4j.classes.prediction import predict_classes
 from heat_neo4j.classes.views import PLACE
 from heat_neo4j.cli.commands import classify as command
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Provenance
 from heat_neo4j.pipeline import class_questions
 from heat_neo4j.pipeline.class_questions import Classification, classify
-from tests.classes.test_classes import N, communities, hidden, points
+from tests.classes.test_classes import KINDS, N, communities, hidden, points, predict_classes
 
 
 def ask(monkeypatch: Any, values: list[Any], *, attribute: str = "words") -> Classification:
@@ -61,7 +61,7 @@ def test_coordinates_that_reflect_the_property_are_not_used(monkeypatch: Any) ->
 
 def test_what_cannot_be_learned_is_an_error_of_the_projection(monkeypatch: Any) -> None:
     with pytest.raises(
-        ProjectionError, match="kind cannot be predicted: all nodes with a class have the same"
+        ProjectionError, match="kind cannot be predicted: all nodes with a value have the same"
     ):
         ask(monkeypatch, ["red"] * N)
 
@@ -79,11 +79,45 @@ def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -
 def test_order_keeps_what_belongs_together() -> None:
     graph, truth = communities()
     found = predict_classes(graph, None, hidden(truth))
-    ordered = found.likeliest_first(graph.names)
+    ordered = found.surest_first(graph.names)
     place = int(np.flatnonzero(found.rows == ordered.rows[5])[0])
     assert found.chosen[place] == ordered.chosen[5]
     np.testing.assert_array_equal(found.evidence[place], ordered.evidence[5])
     assert ordered.node[5] == found.node[place]
+
+
+def test_numbers_are_printed_with_intervals_and_why(monkeypatch: Any, capsys: Any) -> None:
+    years = [1900 + 40 * KINDS.index(kind) + row % 9 for row, kind in enumerate(communities()[1])]
+    found = ask(monkeypatch, [None if row % 4 == 0 else year for row, year in enumerate(years)])
+    command._print(found)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Learned from  180 nodes, 27 numbers of kind"
+    assert re.fullmatch(
+        r"Off by        \d\.\d+ on average of held-out nodes \(always the median \S+, neighbours \S+\)",
+        lines[1],
+    )
+    (title,) = (place for place, line in enumerate(lines) if line.startswith("NODE"))
+    assert lines[title].split() == ["NODE", "KIND", "FROM", "TO", "(80%", "SURE)"]
+    widths = [
+        int(high) - int(low) for low, high in (line.split()[-2:] for line in lines[title + 1 : title + 11])
+    ]
+    assert widths == sorted(widths)
+    node = found.to_dict()["predicted"][0]
+    command._print(found, node["node"])
+    lines = capsys.readouterr().out.splitlines()
+    assert (
+        f"{node['node']}{' ' * (14 - len(node['node']))}{node['value']}, from {node['low']} to {node['high']}"
+        in lines
+    )
+    (title,) = (place for place, line in enumerate(lines) if line.startswith("WEIGHT"))
+    reasons = [(float(weight), " ".join(by)) for weight, _, *by in map(str.split, lines[title + 1 :])]
+    assert reasons == [(round(why["weight"], 2), why["view"]) for why in found.explain(node["node"])]
+
+
+def test_classes_no_better_than_the_most_frequent_are_noted(monkeypatch: Any) -> None:
+    rng = np.random.default_rng(0)
+    found = ask(monkeypatch, rng.choice(["a", "b", "c", None], size=N, p=[0.7, 0.1, 0.1, 0.1]).tolist())
+    assert found.notes[-1] == "on held-out nodes it is no better than always the most frequent value"
 
 
 def test_why_a_node_got_its_class_is_printed(monkeypatch: Any, capsys: Any) -> None:

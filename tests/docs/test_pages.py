@@ -177,7 +177,14 @@ def recommend(page, reader, live):
 def classify(page, reader, live):
     """Every sixth paper lacks its topic, which is the label of the loaded files."""
     live.cypher("MATCH (n:Paper) WHERE toInteger(substring(n.id, 1)) % 6 > 0 SET n.topic = n.label")
-    show, explain, write, *undo = reader.take_commands(page)
+    live.cypher(
+        "MATCH (n:Paper) WITH n, toInteger(substring(n.id, 1)) AS own WHERE own % 6 > 0 "
+        "SET n.year = 1900 + 40 * (own % 3) + own / 3 % 9"
+    )
+    show, explain, write, numbers, *undo = reader.take_commands(page)
+    shown = reader.run_command(numbers)
+    assert re.search(r"^Off by        \S+ on average of held-out nodes \(always the median", shown, re.M)
+    assert shown.splitlines()[-11].split() == ["NODE", "YEAR", "FROM", "TO", "(80%", "SURE)"]
     shown = reader.run_command(show)
     assert "Predicted     10 nodes without topic; nothing is written\n" in shown
     assert shown.splitlines()[-11].split() == ["NODE", "TOPIC", "PROBABILITY", "OR", "PROBABILITY"]
@@ -192,8 +199,8 @@ def classify(page, reader, live):
     for command in undo:
         reader.run_command(command)
     (printed,) = reader.run_python(page)
-    assert [len(text.splitlines()) > 3 for text in printed.split("log_odds")] == [True, True]
-    live.cypher("MATCH (n:Paper) REMOVE n.topic")
+    assert [len(text.splitlines()) > 1 for text in printed.split("log_odds")] == [True, True]
+    live.cypher("MATCH (n:Paper) REMOVE n.topic, n.year")
 
 
 def find_groups(page, reader, live):

@@ -57,6 +57,35 @@ def test_predicted_classes_are_written_and_rolled_back(db, papers, cypher):
     assert predictions(papers) == first
 
 
+def test_predicted_numbers_are_written_kept_and_cleared(db, papers, cypher):
+    cypher(f"MATCH (n:{LABEL}) WHERE n.key % 5 > 0 SET n.price = 10.0 ^ (n.key % 4) + n.key / 10 / 100.0")
+    try:
+        found = db.classify("price", write=True, model=MODEL)
+        names = [f"freshClassPrice{end}" for end in ("", "Low", "High")]
+        first = [papers.lists(name) for name in names]
+        for each in found.to_dict()["predicted"]:
+            key = int(each["node"])
+            assert tuple(own[key] for own in first) == (each["value"], each["low"], each["high"])
+            assert 0.3 < each["value"] / 10.0 ** (key % 4) < 3.0
+        assert {key for key, value in first[0].items() if value is not None} == set(range(0, N, 5))
+        (run,) = db.runs(f"{MODEL}-class-price")
+        assert run.parameters["property"] == "price"
+        assert run.quality == found.found.figures.to_dict()
+        new = papers.add(group=1)
+        db.refresh(MODEL)
+        kept = [papers.lists(name) for name in names]
+        assert [own.pop(new) for own in kept] == [None] * 3
+        assert kept == first
+        with pytest.raises(WriteRefused, match="published under 'freshClassPriceLow'"):
+            db.classify("price", kind="class", write=True, model=MODEL)
+        db.classify("price", write=True, model=MODEL)
+        assert papers.lists(names[1])[new] is not None
+        db.clear(model=f"{MODEL}-class-price")
+        assert {value for name in names for value in papers.lists(name).values()} == {None}
+    finally:
+        cypher(f"MATCH (n:{LABEL}) REMOVE n.price")
+
+
 def test_clusters_are_written_and_stay_over_a_refresh(db, papers, store):
     found = db.clusters(write=True, model=MODEL)
     first = groups(papers)

@@ -26,7 +26,8 @@ EXAMPLES = {
 # These are certified, or tell of runs: they go by the version, and those of search/ by its core.
 BY_VERSION = {
     "ancestors", "cluster_members", "clusters", "compare_runs", "coverage", "descendants", "history",
-    "nearest", "nearest_quick", "nearest_to_point", "nearest_where", "predicted_classes", "published",
+    "nearest", "nearest_quick", "nearest_to_point", "nearest_where", "predicted_values",
+    "published",
 }  # fmt: skip
 NAMES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.cypher"))
 

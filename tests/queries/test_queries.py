@@ -30,7 +30,7 @@ FAR = 6  # nodes of the toy whose nodes lie far out
 # Queries that say something of one embedded node without a relationship.
 OF_ONE = (
     "cluster_members", "clusters", "compare_runs", "coverage", "groups", "history", "most_specific",
-    "predicted_classes", "published",
+    "predicted_values", "published",
 )  # fmt: skip
 LANGUAGES = {"5.26": ("",), "2026": ("", "CYPHER 5 "), "outside": ("",)}  # 25 is the test server's default
 
@@ -141,17 +141,25 @@ def test_published(store, toy):
 
 def test_predicted_classes_are_those_of_nodes_that_lack_the_property(server, store, toy):
     found = sorted((-toy.topic(row)[1], name, toy.topic(row)[0]) for row, name in enumerate(toy.names))
-    expected = [(name, topic, -chance) for chance, name, topic in found if -chance >= 0.5]
+    expected = [(name, topic, -chance, None, None) for chance, name, topic in found if -chance >= 0.5]
     assert 5 < len(expected) < N
-    same(ask(store, "predicted_classes", toy.values(k=N)), expected)
-    same(ask(store, "predicted_classes", toy.values()), expected[:5])
+    same(ask(store, "predicted_values", toy.values(k=N)), expected)
+    same(ask(store, "predicted_values", toy.values()), expected[:5])
     with open_cypher(server) as cypher:
         cypher(f"MATCH (n:{toy.label} {{name: $name}}) SET n.topic = 'known'", name=expected[0][0])
         try:
-            same(ask(store, "predicted_classes", toy.values(k=N)), expected[1:])
+            same(ask(store, "predicted_values", toy.values(k=N)), expected[1:])
         finally:
             cypher(f"MATCH (n:{toy.label}) REMOVE n.topic")
-    assert ask(store, "predicted_classes", toy.values(missing="another")) == []
+    assert ask(store, "predicted_values", toy.values(missing="another")) == []
+
+
+def test_predicted_numbers_are_those_with_the_narrowest_intervals(store, toy):
+    rows = [(name, *toy.price(row)) for row, name in enumerate(toy.names)]
+    rows = sorted(rows, key=lambda row: (row[3] - row[2], row[0]))
+    expected = [(name, price, None, low, high) for name, price, low, high in rows]
+    same(ask(store, "predicted_values", toy.values(missing="price", k=N)), expected)
+    same(ask(store, "predicted_values", toy.values(missing="price")), expected[:5])
 
 
 def test_clusters_and_their_members_by_level(store, toy):

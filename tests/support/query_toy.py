@@ -145,8 +145,10 @@ class Toy:
         rows = range(len(self.names))
         of_topic = [[self.topic(row)[part] for row in rows] for part in (0, 1)]
         of_level = [[self.cluster(row, level)[part] for row in rows] for level in (1, 2) for part in (0, 1)]
+        of_price = [[self.price(row)[part] for row in rows] for part in range(3)]
         classes, clusters = WriteNames.of_classes(self.model, "topic"), WriteNames.of_clusters(self.model)
-        for names, columns in ((classes, of_topic), (clusters, of_level)):
+        numbers = WriteNames.of_classes(self.model, "price", numbers=True)
+        for names, columns in ((classes, of_topic), (numbers, of_price), (clusters, of_level)):
             values = dict(zip(names.values, columns, strict=False))
             store.write_values(graph, np.arange(len(self.names)), values, names=names)
         write_same_as(store, graph, self.model, np.arange(len(self.names)))
@@ -154,6 +156,10 @@ class Toy:
     def topic(self, row):
         """Return the predicted topic of a node, and its probability."""
         return f"topic {row % 3}", 1 - row * 5 % 14 / 20
+
+    def price(self, row):
+        """Return the predicted price of a node, and the ends of its interval."""
+        return 2.0 * row, 2.0 * row - 1.0, 2.0 * row + row * 5 % 14
 
     def cluster(self, row, level):
         """Return the cluster of a node on a level, and its name."""

@@ -10,10 +10,12 @@ from heat_neo4j.cli.output import facts, format_probability, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
+    from heat_neo4j.classes.figures import ClassFigures, NumberFigures
     from heat_neo4j.pipeline.class_questions import Classification
 
 EXAMPLE = """
 heat classify section --label Package
+heat classify year
 heat classify section --explain zlib1g
 heat classify section --write
 heat classify section --json > sections.json
@@ -31,29 +33,25 @@ def _document(found: Classification, options: dict[str, Any]) -> dict[str, Any]:
     "classify",
     EXAMPLE,
     verb_options("classify", "label", heading="Which nodes", metavar="LABEL"),
-    option("--explain", metavar="NODE", help="Print why this node got its class, not the others."),
+    verb_options("classify", "kind"),
+    option("--explain", metavar="NODE", help="Print the evidence for this node's value."),
     verb_options("classify", "write", heading="Writing"),
     filter_options,
     model_options,
     document=_document,
 )
 def classify(found: Classification, options: dict[str, Any]) -> None:
-    """Print figures on held-out nodes, and the likeliest predictions or why one node got its class."""
+    """Print figures on held-out nodes, and the surest predictions or the evidence for one node."""
     _print(found, options["explain"])
 
 
 def _print(found: Classification, explained: str | None = None) -> None:
-    figures, name = found.found.figures, display_text(found.property, _LONGEST)
-    beside = [f"always the most frequent {name} {figures.majority:.0%}"]
-    if figures.attributes_alone is not None:
-        beside.append(f"own attributes alone {figures.attributes_alone:.0%}")
+    own, name = found.found, display_text(found.property, _LONGEST)
     written = "nothing is written" if found.written is None else f"written by run {found.written}"
-    views = {view: weight for view, weight in found.found.weights.items() if weight >= 0.005}
+    views = {view: weight for view, weight in own.weights.items() if weight >= 0.005}
     facts(
         [
-            ("Learned from", f"{plural(figures.nodes, 'node')}, {figures.classes:,} values of {name}"),
-            ("Right", f"{figures.f1_micro:.0%} of held-out nodes ({', '.join(beside)})"),
-            ("Calibration", f"off by {figures.calibration_error:.3f} on average"),
+            *_figures(own.figures, name),
             ("Weights", ", ".join(f"{view} {weight:.2f}" for view, weight in views.items())),
             ("Predicted", f"{plural(len(found), 'node')} without {name}; {written}"),
             *(("Note", note) for note in found.notes),
@@ -62,39 +60,57 @@ def _print(found: Classification, explained: str | None = None) -> None:
     if explained is not None:
         _print_explanation(found, explained)
         return
-    rows = [
-        (
-            display_text(each["node"], _LONGEST),
-            display_text(each["class"], _LONGEST),
-            format_probability(each["probability"]),
-            display_text(each["second"], _LONGEST),
-            format_probability(each["second_probability"]),
-        )
-        for each in found.found.to_dict()["predicted"][:_SHOWN]
-    ]
+    rows = [[_cell(*cell) for cell in each.items()] for each in own.to_dict()["predicted"][:_SHOWN]]
     if rows:
         print_line()
-        table(("NODE", name.upper(), "PROBABILITY", "OR", "PROBABILITY"), rows)
+        titles = ("PROBABILITY", "OR", "PROBABILITY") if own.what == "class" else ("FROM", "TO (80% SURE)")
+        table(("NODE", name.upper(), *titles), rows)
     if len(found) > _SHOWN:
         print_line(f"{len(found) - _SHOWN:,} more: --json prints all")
 
 
-def _print_explanation(found: Classification, node: str) -> None:
-    """Print what each view adds to the log odds of a node's class against the second."""
-    evidence = found.explain(node)
-    (own,) = (each for each in found.found.to_dict()["predicted"] if each["node"] == node)
-    first, second = (display_text(own[each], _LONGEST) for each in ("class", "second"))
-    print_line()
-    facts(
-        [
-            (
-                display_text(node, _LONGEST),
-                f"{first}, probability {format_probability(own['probability'])}; "
-                f"or {second}, {format_probability(own['second_probability'])}",
-            )
+def _figures(figures: ClassFigures | NumberFigures, name: str) -> list[tuple[str, str]]:
+    """Return the lines on what was learned, and how well."""
+    from heat_neo4j.classes.figures import NumberFigures  # imports scikit-learn, which help need not wait for
+
+    learned = f"{plural(figures.nodes, 'node')}, "
+    if isinstance(figures, NumberFigures):
+        others = f"always the median {figures.median_error:.4g}, neighbours {figures.neighbours_error:.4g}"
+        return [
+            ("Learned from", f"{learned}{figures.different:,} numbers of {name}"),
+            ("Off by", f"{figures.error:.4g} on average of held-out nodes ({others})"),
         ]
-    )
-    rows = [(f"{each['log_odds']:+8.3f}", each["view"]) for each in evidence]
-    rows.append((f"{sum(each['log_odds'] for each in evidence):+8.3f}", "together"))
+    beside = [f"always the most frequent {name} {figures.majority:.0%}"]
+    if figures.attributes_alone is not None:
+        beside.append(f"own attributes alone {figures.attributes_alone:.0%}")
+    return [
+        ("Learned from", f"{learned}{figures.classes:,} values of {name}"),
+        ("Right", f"{figures.f1_micro:.0%} of held-out nodes ({', '.join(beside)})"),
+        ("Calibration", f"off by {figures.calibration_error:.3f} on average"),
+    ]
+
+
+def _cell(name: str, value: Any) -> str:
+    if name.endswith("probability"):
+        return format_probability(value)
+    return f"{value:.6g}" if isinstance(value, float) else display_text(value, _LONGEST)
+
+
+def _print_explanation(found: Classification, node: str) -> None:
+    """Print what each view adds to the log odds of a node's class against the second, or what it predicts."""
+    evidence = found.explain(node)
+    own = next(each for each in found.found.to_dict()["predicted"] if each["node"] == node)
+    cells = {name: _cell(name, value) for name, value in own.items()}
+    if found.found.what == "class":
+        told = "{class}, probability {probability}; or {second}, {second_probability}"
+        header = ["LOG ODDS", "FOR {class} AGAINST {second}"]
+        rows = [[f"{each['log_odds']:+8.3f}", each["view"]] for each in evidence]
+        rows.append([f"{sum(each['log_odds'] for each in evidence):+8.3f}", "together"])
+    else:
+        told = "{value}, from {low} to {high}"
+        header = ["WEIGHT", "VALUE", "BY"]
+        rows = [[f"{each['weight']:6.2f}", _cell("value", each["value"]), each["view"]] for each in evidence]
     print_line()
-    table(("LOG ODDS", f"FOR {first} AGAINST {second}"), rows)
+    facts([(display_text(node, _LONGEST), told.format(**cells))])
+    print_line()
+    table([title.format(**cells) for title in header], rows)

@@ -1,6 +1,6 @@
-// The predicted values of a property, of the nodes that lack it, likeliest first: heat classify --write wrote them.
+// The predicted values of a property, of the nodes that lack it, the surest first: heat classify --write wrote them.
 //
-// Looks at all nodes once.
+// Looks at all nodes once. A class has a probability, a number an interval.
 //
 // Put the property to show in the place of `name`.
 // :param model => "heat"            name of the model
@@ -13,8 +13,11 @@ WITH model.name AS model, model.version AS version
 MATCH (m:HeatVersion {model: model, number: version})
 MATCH (n) WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n[$missing] IS NULL
 WITH n, CASE WHEN n[m.stagedRun] IS NULL THEN m.valueProperties ELSE m.stagedValues END AS names
-WITH n, n[names[0]] AS class, n[names[1]] AS probability
-WHERE probability >= $above
-RETURN n.`name` AS node, class, probability
-ORDER BY probability DESC, node
+WITH n, n[names[0]] AS predicted, n[names[1]] AS second, CASE size(names) WHEN 3 THEN n[names[2]] END AS high
+WITH n, predicted, high,
+     CASE WHEN high IS NULL THEN second END AS probability,
+     CASE WHEN high IS NOT NULL THEN second END AS low
+WHERE probability >= $above OR high IS NOT NULL
+RETURN n.`name` AS node, predicted, probability, low, high
+ORDER BY probability DESC, high - low, node
 LIMIT $k

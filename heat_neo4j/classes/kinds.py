@@ -1,0 +1,128 @@
+"""Two kinds of property: one of several classes, or a number."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from heat_neo4j.classes.pool import fit_pool, log_chances
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_FIT: Mapping[str, Any] = {"tol": 1e-3, "max_iter": 100}
+_LEAST_SHARE = 1e-3  # of what arrives at a node comes from all nodes alike
+_SURE = 0.8  # share of the intervals that are to hold the number
+_LIKE_ALL = 20.0  # a node of which nothing is known is like its like, and like as many of all nodes
+
+
+class Classes:
+    """Log probabilities of classes; the truth is an index."""
+
+    neighbours = "classes of neighbours"
+    strengths: tuple[float, ...] = (1.0, 10.0, 100.0)
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def regression(self, learned: Array, truth: Codes, asked: Array, strength: float) -> Array:
+        """Use multinomial logistic regression; classes that it has not seen are hardly possible."""
+        chances = np.zeros((len(asked), self.n_classes))
+        if len(asked):
+            model = LogisticRegression(C=strength, **_FIT)
+            with warnings.catch_warnings():
+                # Held-out nodes judge the model, also if its fit has not converged or classes are many.
+                warnings.simplefilter("ignore", UserWarning)
+                model.fit(learned, truth)
+            chances[:, model.classes_] = model.predict_proba(asked)
+        return log_chances(chances)
+
+    def loss(self, said: Array, truth: Codes) -> float:
+        """Return the log loss."""
+        return -float(said[np.arange(len(truth)), truth].mean())
+
+    def seeds(self, truth: Codes) -> Array:
+        """Spread one of each node's class."""
+        return np.eye(self.n_classes)[truth]
+
+    def spread(self, found: Array, seeds: Array) -> Array:
+        """Return the share of each class."""
+        found = found + _LEAST_SHARE * seeds.mean(axis=0) / seeds.mean(axis=0).sum()
+        return log_chances(found / found.sum(axis=1, keepdims=True))
+
+    def weights(self, said: Array, truth: Codes) -> Array:
+        """Minimise the log loss."""
+        return fit_pool(said, truth)
+
+    def usual(self, like: Codes, truth: Codes) -> Array:
+        """Return how frequent each class is."""
+        all_of_them, alike = (np.bincount(each, minlength=self.n_classes) for each in (truth, like))
+        return log_chances((alike + _LIKE_ALL * all_of_them / len(truth)) / (len(like) + _LIKE_ALL))
+
+    def margin(self, said: Array, truth: Codes) -> float:
+        """Return 0: classes have probabilities instead."""
+        return 0.0
+
+
+class Numbers:
+    """Numbers, by the normal score of their rank: a few large ones do not rule, and 0 is the median."""
+
+    neighbours = "values of neighbours"
+    strengths: tuple[float, ...] = (0.1, 1.0, 10.0)
+
+    def __init__(self, values: Array) -> None:
+        self.scores: Array = ndtri((rankdata(values) - 0.5) / len(values))
+        self._values, first = np.unique(values, return_index=True)
+        self._places = self.scores[first]
+
+    def values(self, scores: Array) -> Array:
+        """Return the numbers of scores, at most the largest and at least the smallest there is."""
+        return np.interp(scores, self._places, self._values)
+
+    def regression(self, learned: Array, truth: Array, asked: Array, strength: float) -> Array:
+        """Use ridge regression."""
+        if not len(asked):
+            return np.empty((0, 1))
+        model = Ridge(alpha=1.0 / strength, solver="cholesky").fit(learned, truth)
+        return np.asarray(model.predict(asked), dtype=np.float64)[:, None]
+
+    def loss(self, said: Array, truth: Array) -> float:
+        """Return the mean squared error."""
+        return float(((said[:, 0] - truth) ** 2).mean())
+
+    def seeds(self, truth: Array) -> Array:
+        """Spread the number, and one for each that has it."""
+        return np.column_stack((truth, np.ones(len(truth))))
+
+    def spread(self, found: Array, seeds: Array) -> Array:
+        """Return the mean."""
+        mean: Array = found[:, :1] / (found[:, 1:] + _LEAST_SHARE * seeds[:, 1:].mean())
+        return mean
+
+    def weights(self, said: Array, truth: Array) -> Array:
+        """Minimise the squared error."""
+        return np.asarray(nnls(said[:, :, 0].T, truth)[0], dtype=np.float64)
+
+    def usual(self, like: Array, truth: Array) -> Array:
+        """Return the mean."""
+        return np.array([(like.sum() + _LIKE_ALL * truth.mean()) / (len(like) + _LIKE_ALL)])
+
+    def margin(self, said: Array, truth: Array) -> float:
+        """Return how far off 80 % of such nodes are, and one more node: split-conformal prediction.
+
+        Source: Lei et al., Distribution-free predictive inference for regression (2018).
+        """
+        errors = np.sort(np.abs(said[:, 0] - truth))
+        return float(errors[min(math.ceil((len(errors) + 1) * _SURE), len(errors)) - 1])
+
+
+Kind = Classes | Numbers

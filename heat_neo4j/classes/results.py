@@ -1,0 +1,220 @@
+"""Predicted values of nodes that have none: classes with probabilities, or numbers with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.frames import Result, column_of
+from heat_neo4j._utils.frames import Rows as Table
+from heat_neo4j.classes.figures import ClassFigures, NumberFigures
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Rows = NDArray[np.int64]
+
+USUAL = "what is usual"  # the evidence for a node of which nothing is known
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predicted(Result):
+    """What predicted classes and numbers have in common."""
+
+    what: ClassVar[str]
+
+    node: Sequence[Any]
+    rows: Rows
+    evidence: Array
+    weights: Mapping[str, float]
+    figures: Any
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def explain(self, node: Any) -> Table:
+        """Return what was known of a node, the strongest evidence first.
+
+        Parameters
+        ----------
+        node : object
+            Name of a node that was predicted.
+
+        Returns
+        -------
+        list of dict
+            For a class with "view" and "log_odds": what the view adds to the log of the ratio of the two
+            probabilities. For a number with "view", "value", what the view alone predicts, and "weight". A
+            node of which nothing is known gets "what is usual".
+
+        Raises
+        ------
+        ValueError
+            If the node was not predicted.
+        """
+        try:
+            place = list(self.node).index(node)
+        except ValueError:
+            raise ValueError(
+                f"no {self.what} was predicted for {node!r}, only for nodes without one"
+            ) from None
+        strength = self._strength()[place]
+        order = [view for view in np.argsort(-strength, kind="stable").tolist() if strength[view] > 0.0]
+        names = (*self.weights, USUAL)
+        return Table({"view": names[view], **self._says(place, view)} for view in order)
+
+    def surest_first(self, names: Sequence[Any]) -> Self:
+        """Return the same, the surest first, with other names of all nodes of the graph."""
+        order = np.argsort(self._doubt(), kind="stable")
+        ordered: dict[str, Any] = {
+            name: own[order] for name, own in vars(self).items() if isinstance(own, np.ndarray)
+        }
+        return replace(self, node=[names[row] for row in ordered["rows"].tolist()], **ordered)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the predictions, the figures and the weights as JSON data."""
+        columns = {name: list(values) for name, values in self._columns().items()}
+        predicted = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {
+            "predicted": [{name: _plain(value) for name, value in row.items()} for row in predicted],
+            "figures": self.figures.to_dict(),
+            "weights": dict(self.weights),
+            "notes": list(self.notes),
+        }
+
+    def _strength(self) -> Array:
+        """Return how much each view counts for each node, shape (M, V + 1)."""
+        raise NotImplementedError
+
+    def _says(self, place: int, view: int) -> dict[str, float]:
+        """Return what a view says about a node."""
+        raise NotImplementedError
+
+    def _doubt(self) -> Array:
+        """Return how unsure each prediction is, shape (M,)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictedClasses(Predicted):
+    """Predicted classes of the nodes that have none, in the order of the graph.
+
+    Parameters
+    ----------
+    node : sequence
+        Names of the M nodes.
+    rows : int64 array of shape (M,)
+        Their rows in the graph.
+    evidence : float64 array of shape (M, V + 1)
+        What each view adds to the log odds of the likeliest class against the second; last, what is usual.
+    weights : mapping of str to float
+        Weight of each view in the pool of most nodes, at least 0.
+    figures : ClassFigures
+        Quality on held-out nodes.
+    classes : tuple
+        The C classes, sorted.
+    chosen, second : int64 arrays of shape (M,)
+        Indices of the likeliest and the second likeliest class.
+    probability, second_probability : float64 arrays of shape (M,)
+        Calibrated probabilities of the two, (0, 1).
+    notes : tuple of str
+        Limits of the prediction, one line each.
+    """
+
+    what = "class"
+
+    figures: ClassFigures
+    classes: tuple[Any, ...]
+    chosen: Codes
+    second: Codes
+    probability: Array
+    second_probability: Array
+
+    def __repr__(self) -> str:
+        right = f"{self.figures.f1_micro:.0%} right on held-out nodes"
+        return f"PredictedClasses({plural(len(self), 'node')}, {len(self.classes):,} classes, {right})"
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "node": column_of(list(self.node)),
+            "class": column_of([self.classes[code] for code in self.chosen.tolist()]),
+            "probability": self.probability,
+            "second": column_of([self.classes[code] for code in self.second.tolist()]),
+            "second_probability": self.second_probability,
+        }
+
+    def _strength(self) -> Array:
+        return np.abs(self.evidence)
+
+    def _says(self, place: int, view: int) -> dict[str, float]:
+        return {"log_odds": float(self.evidence[place, view])}
+
+    def _doubt(self) -> Array:
+        return -self.probability
+
+    def written(self) -> tuple[list[Any], ...]:
+        """Return class and probability of each node."""
+        return [self.classes[code] for code in self.chosen.tolist()], self.probability.tolist()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictedNumbers(Predicted):
+    """Predicted numbers of the nodes that have none, in the order of the graph.
+
+    Parameters
+    ----------
+    node : sequence
+        Names of the M nodes.
+    rows : int64 array of shape (M,)
+        Their rows in the graph.
+    evidence : float64 array of shape (M, V + 1)
+        What each view alone predicts; last, what is usual.
+    weights : mapping of str to float
+        Weight of each view in the pool of most nodes, at least 0.
+    figures : NumberFigures
+        Quality on held-out nodes.
+    value, low, high : arrays of shape (M,)
+        The predicted number, and the interval that holds 80 % of such nodes; int64 if all known numbers are
+        integers, otherwise float64.
+    strength : float64 array of shape (M, V + 1)
+        Weight of each view for each node.
+    notes : tuple of str
+        Limits of the prediction, one line each.
+    """
+
+    what = "number"
+
+    figures: NumberFigures
+    value: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    strength: Array
+
+    def __repr__(self) -> str:
+        off = f"off by {self.figures.error:.4g} on held-out nodes"
+        return f"PredictedNumbers({plural(len(self), 'node')}, {off})"
+
+    def _columns(self) -> dict[str, Any]:
+        return {"node": column_of(list(self.node)), "value": self.value, "low": self.low, "high": self.high}
+
+    def _strength(self) -> Array:
+        return self.strength
+
+    def _says(self, place: int, view: int) -> dict[str, float]:
+        return {"value": float(self.evidence[place, view]), "weight": float(self.strength[place, view])}
+
+    def _doubt(self) -> Array:
+        return np.asarray(self.high - self.low, dtype=np.float64)
+
+    def written(self) -> tuple[list[Any], ...]:
+        """Return number, low and high end of the interval of each node."""
+        return self.value.tolist(), self.low.tolist(), self.high.tolist()
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -27,6 +27,7 @@ WALKS_HELD_OUT = 0.2
 """Share of the model's walks used to embed the training graph; more walks did not improve the ranking."""
 _LINKS_OF_BIN = 8
 _BINS = 12
+_PRIOR_LINKS = 2.0
 _TAIL = 0.025  # probability beyond each end of an interval
 
 
@@ -110,12 +111,12 @@ class Reliability:
     def scaled_to(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array, best: float) -> Self:
         """Return the shares times the rate of links among a pattern's `best` pairs over that of the curve.
 
-        Arrays have shape (m,), see `reliability`; a prior of 8 links draws the factor to 1.
+        Arrays have shape (m,), see `reliability`; a prior of 2 links draws the factor to 1.
         """
         order = np.argsort(-log_odds, kind="stable")
         top = order[np.cumsum(weight[order]) <= best]
         found, due = (float(weight[top] @ share[top]) for share in (is_link, self.at(log_odds)))
-        factor = (found + _LINKS_OF_BIN) / (due + _LINKS_OF_BIN)
+        factor = (found + _PRIOR_LINKS) / (due + _PRIOR_LINKS)
         columns = ("probability", "low", "high", "expected")
         scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
         return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})

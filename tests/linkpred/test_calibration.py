@@ -212,7 +212,7 @@ def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
     worse = links & (np.arange(5000) % 4 == 0)
     for found in (links, worse, np.zeros(5000, bool)):
         scaled = curve.scaled_to(odds, found, weight, 200)
-        factor = (found[top].sum() + 8) / (curve.at(odds[top]).sum() + 8)
+        factor = (found[top].sum() + 2) / (curve.at(odds[top]).sum() + 2)
         for name in ("probability", "low", "high", "expected"):
             expected = np.minimum(factor * np.array(getattr(curve, name)), 1.0)
             np.testing.assert_allclose(getattr(scaled, name), expected, rtol=1e-12)

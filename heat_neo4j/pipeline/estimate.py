@@ -142,11 +142,12 @@ def estimate(
     if graph is not None:
         make_ready(on_progress)
         pilot = _Pilot.run(size, model, graph)
+        stages, likely = pilot.linking(size)
         stages = {
             "read": read_seconds,
             **pilot.training(size),
-            **pilot.linking(size),
-            **_writing(size, read_seconds),
+            **stages,
+            **_writing(size, read_seconds, round(likely * size.links)),
         }
     blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
     # Coordinates, a list, and radius and run, which share a record; a link and its properties.
@@ -244,10 +245,10 @@ class _Pilot(NamedTuple):
             "train": train,
         }
 
-    def linking(self, size: RunSize) -> dict[str, float]:
-        """Return the seconds of fitting the link score and of searching links."""
+    def linking(self, size: RunSize) -> tuple[dict[str, float], float]:
+        """Return the seconds of fitting the link score and of searching links, and which share is likely."""
         if not size.patterns:
-            return {}
+            return {}, 0.0
         stages: dict[str, float] = {}
         graph, score = self.graph, None
         if size.link_score:
@@ -272,22 +273,26 @@ class _Pilot(NamedTuple):
             own = sum(int(np.count_nonzero(source)) for source, _ in ends)
             searched = self.denser(size) * sum(each.sources - each.full for each in size.patterns)
         began, k = perf_counter(), max(each.per_source for each in size.patterns)
-        predict_links(self.model, graph, k, rules=False, score=score, n_threads=size.threads)
+        found = predict_links(
+            self.model, graph, k, min_probability=0.0, rules=False, score=score, n_threads=size.threads
+        )
         stages["links"] = (perf_counter() - began) * searched / max(own, 1) * self.farther(size)
-        return stages
+        if found.probability is None or not len(found):
+            return stages, 1.0
+        return stages, float(np.mean(found.probability >= size.min_probability))
 
 
 def _n_relationships(graph: Graph) -> int:
     return graph.n_edges if graph.relationships is None else len(graph.relationships)
 
 
-def _writing(size: RunSize, read_seconds: float) -> dict[str, float]:
+def _writing(size: RunSize, read_seconds: float, links: int) -> dict[str, float]:
     """Return the seconds of writing and indexing by a server that took so long to read."""
     values = size.nodes * (size.attribute_columns * min(1.0, size.attribute_share) + size.vector_width)
     counts = size.nodes, size.relationships, values
     usual = _STATEMENTS + sum(count * rate for count, rate in zip(counts, _READ, strict=True))
     slower = max(read_seconds / usual, 1.0)  # far away, or busy
-    written = size.nodes * _WRITE_NODE + size.links * _WRITE_LINK
+    written = size.nodes * _WRITE_NODE + links * _WRITE_LINK
     index = size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)
     return {
         "write": slower * (_STATEMENTS + written * (_REPLACED if size.replaces else 1.0)),

@@ -22,6 +22,7 @@ from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.heat import HEAT
+from heat_neo4j.linkpred.prediction import MIN_PROBABILITY
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.published_model import model_of
@@ -96,6 +97,13 @@ class LinkOptions:
     def has_probability(self) -> bool:
         """Whether links get probabilities."""
         return self.score == "link"
+
+    @property
+    def least_probability(self) -> float:
+        """Minimum probability of links that are written; 0 without probabilities."""
+        if self.min_probability is None:
+            return MIN_PROBABILITY if self.has_probability else 0.0
+        return self.min_probability
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data."""

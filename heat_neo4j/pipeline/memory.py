@@ -108,6 +108,7 @@ class RunSize:
     threads: int = 1
     patterns: Sequence[LinkEnds] = ()  # of the links to predict
     link_score: bool = True  # whether the link score ranks them
+    min_probability: float = 0.0  # of links that are written
     replaces: bool = False  # whether a version of the model is published, which is kept
 
     @property
@@ -356,6 +357,7 @@ def run_size(
         if links is None
         else _link_ends(store, projection, links, counts.nodes, name is not None),
         link_score=links is not None and links.has_probability,
+        min_probability=0.0 if links is None else links.least_probability,
         replaces=name is not None and store.published_run(name) is not None,
         **parameters,
     )

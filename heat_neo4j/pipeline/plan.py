@@ -20,7 +20,6 @@ from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.prediction import MIN_PROBABILITY
 from heat_neo4j.pipeline.fingerprint import Fingerprint, NodeChanges, changes, fingerprint, node_changes
 from heat_neo4j.pipeline.job import Job, LinkOptions, difference
 
@@ -357,8 +356,8 @@ def _search(links: LinkOptions) -> str:
     most = [] if links.k is None else [f"{links.k:,} per node"]
     most += [] if links.max_links is None else [f"at most {links.max_links:,}"]
     patterns = ", ".join(links.patterns) or "each pattern of the graph"
-    least = MIN_PROBABILITY if links.min_probability is None else links.min_probability
-    likely = f", of probability {least:g} or more" if links.has_probability and least else ""
+    least = links.least_probability
+    likely = f", of probability {least:g} or more" if least else ""
     rules = "" if links.rules else ", without schema rules"
     score = "link score" if links.has_probability else "distance"
     return f"predict {' and '.join(most)} of {patterns}, by {score}{likely}{rules}"

@@ -56,7 +56,7 @@ STAGES = {
     "train": ("train",),
     "calibrate": ("calibrate",),
     "links": ("links",),
-    "write": ("write coordinates", "write links"),
+    "write": ("write coordinates", "write links", "settle"),
     "index": ("build index",),
 }
 """The stages of an estimate, and those of a run that each is of."""

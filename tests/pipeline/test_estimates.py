@@ -317,6 +317,16 @@ def test_a_server_that_reads_slowly_writes_slowly():
         assert slow[stage] > 4 * usual[stage]
 
 
+def test_links_that_are_too_unlikely_are_not_written():
+    model, graph = HEAT(n_threads=1, random_state=0), made_graph(TINY, 1000)
+    some = replace(TINY, patterns=(LinkEnds(1000, 1000, 10, 10**6),))
+    every, none = (
+        estimate(replace(some, min_probability=least), model, graph).seconds["write"] for least in (0.0, 1.0)
+    )
+    assert none < every
+    assert none == pytest.approx(estimate(replace(some, patterns=()), model, graph).seconds["write"])
+
+
 def test_sources_that_may_have_no_more_links_take_no_time():
     few = LinkEnds(200, 200, 10, 1000, full=198)
     seconds = [needs(replace(TINY, patterns=(each,))).seconds["links"] for each in (*TINY.patterns, few)]

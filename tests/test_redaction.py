@@ -57,13 +57,6 @@ TYPED = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=SHORTES
 )
 
 
-@pytest.fixture(autouse=True)
-def own_secrets(monkeypatch):
-    """What a test keeps secret is masked in its own time only."""
-    monkeypatch.setattr(redaction, "_kept", set())
-    monkeypatch.delenv("NEO4J_PASSWORD", raising=False)
-
-
 @settings(max_examples=450, deadline=None)
 @given(LINES)
 @example("pass@word?#/:%40")

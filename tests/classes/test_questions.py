@@ -12,6 +12,7 @@ import pytest
 from heat_neo4j import Graph
 from heat_neo4j.classes.views import PLACE
 from heat_neo4j.cli.commands import classify as command
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Provenance
 from heat_neo4j.pipeline import class_questions
@@ -29,11 +30,13 @@ def ask(monkeypatch: Any, values: list[Any], *, attribute: str = "words") -> Cla
         node_ids=[f"4:x:{row}" for row in range(N)],
         provenance=Provenance(attribute_recipe=recipe),
     )
-    run = SimpleNamespace(model="heat", run_id="r", seed=3, parameters={})
+    run = SimpleNamespace(
+        model="heat", run_id="r", seed=3, parameters={}, unfiltered_projection=Projection(key="title")
+    )
     published = SimpleNamespace(run=run, graph=graph, embedding=points(graph), notes=("2 nodes are newer",))
     monkeypatch.setattr(class_questions, "read_published", lambda *_, **__: published)
-    monkeypatch.setattr(class_questions, "node_names", lambda *_: [f"paper {row}" for row in range(N)])
-    store: Any = SimpleNamespace(read_property=lambda graph, name: values)
+    stored = {"kind": values, "title": [f"paper {row}" for row in range(N)]}
+    store: Any = SimpleNamespace(read_property=lambda graph, name: stored[name])
     return classify(store, "kind")
 
 

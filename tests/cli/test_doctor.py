@@ -109,6 +109,9 @@ def test_where_compiled_code_is_kept(monkeypatch, compiled, text, code):
         problem = said(result)["Problems"][0]
         assert problem.startswith("compiled code cannot be kept")
         assert result.stderr == f"heat: something is wrong: {problem}\n"
+        both = run(*NOBODY, code=14)
+        assert len(said(both)["Problems"]) == 2
+        assert both.stderr.startswith("heat: something is wrong in 2 places, first: compiled code cannot")
 
 
 def test_a_server_that_cannot_be_reached_is_a_problem():
@@ -134,13 +137,6 @@ def test_what_keeps_from_connecting_is_a_problem_and_no_end(uri, problem):
     result = run(code=14, NEO4J_URI=uri)
     assert problem in said(result)["Problems"][0]
     assert "secret" not in result.output
-
-
-def test_several_problems_are_counted(monkeypatch):
-    monkeypatch.setattr(installation, "compiled_code", lambda: CompiledCode(None, False, False))
-    result = run(*NOBODY, code=14)
-    assert len(said(result)["Problems"]) == 2
-    assert result.stderr.startswith("heat: something is wrong in 2 places, first: compiled code cannot")
 
 
 def test_a_report_on_a_server_in_lines():

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j.attributes.table import Attribute, AttributeTable
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
@@ -240,19 +241,34 @@ def test_the_score_is_that_of_the_links_if_they_are_of_the_same_coordinates(scor
             read_score(books({}, first), SimpleNamespace(run=run("r1", link_score=damaged)))
 
 
-@pytest.fixture
-def ask(monkeypatch, graph, points, score):
-    """A store whose nodes are found by the number of their row; and what is asked of it."""
-    ids = [f"4:a:{row}" for row in range(N)]
+def published_model(graph, points, score=None):
+    """A published model whose nodes have the numbers of their rows in their element ids."""
+    parameters = HEAT().get_params() if score is None else {"link_score": score.to_dict()}
+    ids = [f"4:a:{row}" for row in range(graph.n_nodes)]
     named = Graph(graph.adjacency, labels=graph.labels, relationships=graph.relationships, node_ids=ids)
-    published = SimpleNamespace(
-        run=SimpleNamespace(run_id="r", model="m", parameters=HEAT().get_params(), seed=0),
-        graph=named, embedding=points, notes=("older",),
-    )  # fmt: skip
-    monkeypatch.setattr(link_questions, "read_published", lambda store, model, **_: published)
-    monkeypatch.setattr(link_questions, "read_score", lambda store, published: score)
-    monkeypatch.setattr(link_questions, "node_names", lambda store, published: [f"n{i}" for i in range(N)])
-    return SimpleNamespace(find_node=lambda node, **_: f"4:a:{node}")
+    of_run = run("r", **parameters)
+    of_run.unfiltered_projection = Projection(key="name")
+    return SimpleNamespace(run=of_run, graph=named, embedding=points, notes=("older",))
+
+
+@pytest.fixture
+def store_of(monkeypatch):
+    """Return a store of a published model, whose nodes are found by the number of their row."""
+
+    def store_of(published):
+        monkeypatch.setattr(link_questions, "read_published", lambda store, model, **_: published)
+        return SimpleNamespace(
+            find_node=lambda node, **_: f"4:a:{node}",
+            read_property=lambda graph, name: [f"n{row}" for row in range(graph.n_nodes)],
+            bookkeeping=books({}, published.run).bookkeeping,
+        )
+
+    return store_of
+
+
+@pytest.fixture
+def ask(store_of, graph, points, score):
+    return store_of(published_model(graph, points, score))
 
 
 def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
@@ -286,19 +302,15 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
             question()
 
 
-def test_a_node_that_has_its_only_link_is_noted(ask, monkeypatch):
+def test_a_node_that_has_its_only_link_is_noted(store_of):
     films, directors = np.arange(100), 100 + np.arange(100) % 7
     is_film = np.arange(110) < 100
     graph = Graph(
         sparse.csr_array((np.ones(99), (films[1:], directors[1:])), shape=(110, 110)),
         labels={"Film": is_film, "Director": ~is_film},
         relationships=Relationships.from_pairs({"DIRECTED_BY": (films[1:], directors[1:])}),
-        node_ids=[f"4:a:{row}" for row in range(110)],
     )
-    published = link_questions.read_published(None, "m")
-    published.graph, published.embedding = graph, np.column_stack((np.zeros((110, 2)), np.ones(110)))
-    monkeypatch.setattr(link_questions, "read_score", lambda store, published: None)
-    monkeypatch.setattr(link_questions, "node_names", lambda store, published: [f"n{i}" for i in range(110)])
+    ask = store_of(published_model(graph, np.column_stack((np.zeros((110, 2)), np.ones(110)))))
     notes = link_questions.recommend(ask, "5").notes
     assert notes[-1].startswith(
         "n5 has all that it can have: each Film has at most one DIRECTED_BY to a Director (99 of 99 have one"
@@ -307,15 +319,16 @@ def test_a_node_that_has_its_only_link_is_noted(ask, monkeypatch):
     assert not any("can have" in note for note in link_questions.recommend(ask, "101", reverse=True).notes)
 
 
-def test_several_patterns_between_two_nodes_are_named(ask, monkeypatch):
-    other = Pattern("User", "LIKES", "Movie")
-    monkeypatch.setattr(link_questions, "patterns_of", lambda graph, specs: (RATED, other))
-    with pytest.raises(ProjectionError, match=r"may be of User-RATED->Movie, User-LIKES->Movie: name one"):
+def test_several_patterns_between_two_nodes_are_named(store_of, graph, points):
+    rated = graph.relationships.of("RATED")
+    typed = Relationships.from_pairs({"RATED": rated, "LIKES": rated})
+    ask = store_of(published_model(Graph(graph.adjacency, labels=graph.labels, relationships=typed), points))
+    with pytest.raises(ProjectionError, match=r"may be of User-LIKES->Movie, User-RATED->Movie: name one"):
         link_questions.explain(ask, "0", "30")
 
 
-def test_a_model_without_probability_says_so(ask, monkeypatch):
-    monkeypatch.setattr(link_questions, "read_score", lambda store, published: None)
+def test_a_model_without_probability_says_so(store_of, graph, points):
+    ask = store_of(published_model(graph, points))
     found = link_questions.recommend(ask, "0").to_dict()
     assert "the nearest come first" in found["notes"][-1]
     assert found["patterns"][0]["links"][0]["probability"] is None

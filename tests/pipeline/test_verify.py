@@ -44,6 +44,12 @@ def fitted():
     return small_model(random_state=2**63 + 5).fit(some_graph())  # a seed that Neo4j keeps as text
 
 
+@pytest.fixture
+def no_training(monkeypatch):
+    """What is refused is refused before it is trained again."""
+    monkeypatch.setattr(HEAT, "fit", None)
+
+
 def record_of(fitted, **changed):
     """Return the record of a run, as its node gives it back."""
     known = {
@@ -150,14 +156,12 @@ def test_other_versions_of_packages_are_noted(fitted):
         ({"decision": "local", "previous_run": None}, "went on from run None, whose coordinates are not"),
     ],
 )
-def test_what_cannot_be_trained_again_is_told(fitted, changed, why, monkeypatch):
-    monkeypatch.setattr(HEAT, "fit", None)
+def test_what_cannot_be_trained_again_is_told(fitted, changed, why, no_training):
     with pytest.raises(NotVerifiable, match=why):
         verify(Store(record_of(fitted, **changed), fitted.embedding_))
 
 
-def test_a_graph_that_has_changed_is_told_before_training(fitted, monkeypatch):
-    monkeypatch.setattr(HEAT, "fit", None)
+def test_a_graph_that_has_changed_is_told_before_training(fitted, no_training):
     with pytest.raises(NotVerifiable, match=r"the graph has changed since run r1, by about \d edges?: "):
         verify(Store(record_of(fitted), fitted.embedding_, graph=some_graph(weight=2.0)))
 

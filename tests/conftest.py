@@ -15,9 +15,10 @@ are the user's own, so that they are downloaded once.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,6 +109,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     slow = [] if "both_releases" in marks else [pytest.mark.slow]
     series = [first, *(pytest.param(other, marks=slow) for other in others)]
     metafunc.parametrize("server", series, indirect=True, scope="session")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: what is made then stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks

@@ -54,10 +54,10 @@ _log = logging.getLogger(__name__)
 
 
 class Patience:
-    """Repeats a transaction that a lost server or a limit of it ended, until too many seconds have passed.
+    """Retries a transaction that failed because the server was lost or hit a limit, until a deadline.
 
-    They count from the first failure of this piece of work, whatever succeeds beside it, or from the moment
-    at which the server was lost. After the deadline, clean-up such as releasing a lease is attempted once.
+    The deadline counts from the first failure of this work, regardless of concurrent successes, or from the
+    moment the server was lost. After the deadline, clean-up such as releasing a lease is attempted once.
     """
 
     def __init__(
@@ -307,7 +307,7 @@ class Connection(Closing):
     def explain(self, statement: str, parameters: Parameters) -> tuple[str, bool]:
         """Return the type of a statement, "r" if it only reads, and whether it commits batches.
 
-        Of one that the server does not explain, such as one that it refuses, that is ("", False).
+        The result is ("", False) if the server cannot explain the statement, such as one that it refuses.
         """
         access, database = neo4j.READ_ACCESS, self.server.database
         refused = self._translated(access, database, "explaining")
@@ -321,7 +321,7 @@ class Connection(Closing):
     def write_once(
         self, statement: str, parameters: Parameters, *, doing: str = "writing"
     ) -> list[neo4j.Record]:
-        """Run a statement that is a transaction by itself, or on the server several; it is not repeated."""
+        """Run an auto-commit statement, which the server may split into transactions, without retries."""
         with self._translated(neo4j.WRITE_ACCESS, self.server.database, doing):
             return self._run_alone(neo4j.WRITE_ACCESS, statement, parameters, doing)
 
@@ -483,11 +483,11 @@ def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -
         raise
     except HeatError as error:
         if publishing and isinstance(error, ConnectionFailed):
-            state = f"run {run_id} is published whole or not at all: `heat runs` tells which"
+            state = f"run {run_id} is published whole or not at all: `heat runs` shows which"
         elif settling:
             state = (
-                f"run {run_id} is published, but plain names still hold values of the version before: "
-                f"the next command that writes finishes that, `heat prune` for one"
+                f"run {run_id} is published, but some properties still hold values of the previous version: "
+                f"the next command that writes completes it, for example `heat prune`"
             )
         else:
             state = (

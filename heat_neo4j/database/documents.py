@@ -65,5 +65,5 @@ def _items(value: Any) -> Iterable[Any]:
     elif isinstance(value, list | tuple):
         return value
     elif value is not None:
-        raise TypeError(f"{value!r} has no type of JSON")
+        raise TypeError(f"{value!r} is not JSON data")
     return ()

@@ -1,4 +1,4 @@
-"""`Limits`: the sizes and times by which a `Connection` and what runs over it go."""
+"""`Limits`: sizes and timeouts of a `Connection` and its users."""
 
 from dataclasses import dataclass
 

@@ -61,7 +61,7 @@ class WriteNames:
     radius : str, default: <model>Radius
         Node property for the radius, the hyperbolic distance from the origin.
     run : str, default: <model>Run
-        Node property for the id of the run whose training gave the others.
+        Node property for the id of the run that trained the coordinates.
     link_type : str, default: <MODEL>_PREDICTED
         Type of predicted relationships.
     vector : str, default: <model>Vector
@@ -141,7 +141,7 @@ class WriteNames:
 
     @property
     def unusual_values(self) -> tuple[str, ...]:
-        """Those of the values whose names do not follow from the model's."""
+        """Names of values that do not follow from the model's name."""
         usual = {self._prefix + end for end in ("", _PROBABILITY, *_INTERVAL, *_OF_LEVELS)}
         return tuple(name for name in self.values if name not in usual)
 

@@ -29,15 +29,15 @@ class Projection:
     weight : str, default: every relationship weighs 1
         Relationship property that holds the weight. It is a finite number of 0 or more.
     default_weight : float, at least 0, default 1.0
-        Weight of a relationship that lacks the weight property. How many did is counted.
+        Weight of a relationship that lacks the weight property. Such relationships are counted.
     aggregation : {"sum", "min", "max", "count", "single"}
-        How weights of parallel relationships are combined. From one node to the same other one they come to
-        the sum, smallest or largest of their weights, their number, or 1 however many there are. The last
-        two ignore weights and refuse a `weight`. Opposite directions are always summed, by `Graph`.
+        How weights of parallel relationships are combined. Relationships with the same source and target get
+        the sum, minimum or maximum of their weights, their number, or 1. The last two ignore weights and
+        refuse a `weight`. Opposite directions are always summed, by `Graph`.
     time : str, optional
         Relationship property with a date, datetime or number; evaluation can hold out the latest edges. A
-        datetime without a zone is in UTC. The earliest counts where several join two nodes; how many
-        relationships lack it is counted.
+        datetime without a zone is in UTC. If several join two nodes, the earliest is used; relationships
+        without a time are counted.
     attributes : sequence of str
         Node property to use as attribute. It becomes columns: numbers, booleans, dates, times, durations,
         points, numeric lists of one length, strings, lists of strings.
@@ -54,10 +54,10 @@ class Projection:
     key : str or mapping of str to str, optional
         Unique node property that identifies nodes, or those with a label. It is a whole number or a string,
         the same kind on every node. Rows are then sorted by it, so that a graph inserted anew gives the same
-        rows; otherwise by the number in the element id. Where labels have keys of their own, e.g.
-        ``{"Paper": "doi", "Author": "name"}``, the nodes of each label (of several, of the first in the
-        alphabet) are as with one key, and the labels follow each other by the alphabet. Nodes with none of
-        these labels come last, sorted by the key of ``""`` if there is one.
+        rows; otherwise by the number in the element id. If labels have their own keys, e.g.
+        ``{"Paper": "doi", "Author": "name"}``, rows are grouped by label in alphabetical order and sorted
+        within each; a node with several of them belongs to the first. Nodes with none of these labels come
+        last, sorted by the key of ``""`` if there is one.
     node_filter : str, optional
         Keep nodes n for which this holds, such as 'n.year > 2000'. The Cypher is sent as it is, in a
         transaction that cannot write.
@@ -257,7 +257,7 @@ def check_parameter_names(values: Any) -> None:
     for name in values:
         if not isinstance(name, str) or name.startswith(RESERVED_PREFIX):
             raise ValueError(
-                f"filter_parameters: {name!r} is not a free name (those starting with heat_ are ours)"
+                f"filter_parameters: {name!r} is reserved, as are all names that start with heat_"
             )
 
 

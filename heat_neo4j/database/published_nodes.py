@@ -261,14 +261,14 @@ def _link(nodes: NodesByKey, row: Mapping[str, Any]) -> NodeLink:
 def read_node_links(
     connection: Connection, nodes: Sequence[str], *, k: int = 10, model: str = "heat", key: Key | None = None
 ) -> dict[str, tuple[NodeLink, ...]]:
-    """Return the likeliest predicted links of some nodes, of those that are written.
+    """Return the likeliest written predicted links of some nodes.
 
     Parameters
     ----------
     nodes : sequence of str
         Element ids.
     k : int
-        How many of each node, 1 or more; they lead from it or to it.
+        Links per node, 1 or more, in either direction.
     key : str or mapping of str to str, optional
         Property that names the other ends, or one for each label; as in the run's projection if not
         given.

@@ -85,7 +85,7 @@ def translated(
         advice = "check user name and password (NEO4J_USERNAME, NEO4J_PASSWORD)"
         raise ConnectionFailed(f"{where} refused the login: {advice}") from error
     except driver_errors.Forbidden as error:
-        raise ConnectionFailed(f"{where} does not permit this user {doing}: {one_line(error)}") from error
+        raise ConnectionFailed(f"{where} denied permission while {doing}: {one_line(error)}") from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
         raise ServerUnreachable(_unreachable(address, doing, error)) from error
     except driver_errors.Neo4jError as error:
@@ -124,7 +124,7 @@ def _unreachable(address: str, doing: str, error: Exception) -> str:
     if doing == "connecting":
         advice = "check the address, or start a local server with `heat server start`"
         return f"no Neo4j answers at {address}{reason}: {advice}"
-    return f"Neo4j at {address} was lost while {doing}{reason}: see that it runs, then repeat"
+    return f"Neo4j at {address} was lost while {doing}{reason}: check that it runs, then retry"
 
 
 def _server_error(

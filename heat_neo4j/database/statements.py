@@ -29,7 +29,7 @@ class Fragment(str):
 
 
 class Each(tuple[str, ...]):
-    """Names of which a line of a statement is written once for each, in their order."""
+    """Names for each of which a line of a statement is repeated, in order."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""`Neo4jStore`: a connection, with all that the rooms above read and write as its methods."""
+"""`Neo4jStore`: a connection whose methods read and write for other packages."""
 
 from collections.abc import Sequence
 from typing import Any, Unpack

@@ -29,7 +29,7 @@ _LINKS = ("linkRun", "linkType")
 _RUNS = {"embedding": "run", "values": "run", "links": "linkRun"}
 _STAGED_COORDINATES = ("stagedEmbedding", "stagedRadius", "stagedRun", "stagedVector", "stagedValues")
 _TABLE = ("space", "runProperty", "valueProperties")
-"""What readers of a table of values need, in the place of coordinates."""
+"""Properties that readers of a model without coordinates, such as classes, need instead."""
 _NEEDED = {
     "run": ("space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "coordinates",
             "dimension"),

@@ -145,7 +145,7 @@ def test_a_server_killed_while_it_is_read(doomed):
     doomed.kill_at("reading nodes")
     result = command(doomed, *EMBED, "--random-state", "2")
     assert re.fullmatch(
-        r"heat: Neo4j at URI was lost while reading \w+( \([^)]*\))?: see that it runs, then repeat\n",
+        r"heat: Neo4j at URI was lost while reading \w+( \([^)]*\))?: check that it runs, then retry\n",
         line_of(result, doomed),
     )
     assert result.exit_code == 3
@@ -171,7 +171,7 @@ def test_a_server_killed_while_it_is_written_to(doomed):
     line = line_of(result, doomed)
     run_id = re.search(r"heat clear --run (\S+)`", line)[1]
     assert re.fullmatch(
-        r"heat: Neo4j at URI was lost while [^:]*: see that it runs, then repeat; "
+        r"heat: Neo4j at URI was lost while [^:]*: check that it runs, then retry; "
         r"run (\S+) is incomplete and what was published before is untouched: "
         r"repeat, or remove the rest with `heat clear --run \1`\n",
         line,

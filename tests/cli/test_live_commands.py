@@ -142,7 +142,7 @@ def test_unique_properties_are_proposed_as_keys(invoke, cypher):
     cypher("CREATE CONSTRAINT cli_key FOR (n:CliPaper) REQUIRE n.key IS UNIQUE")
     cypher("CREATE CONSTRAINT cli_pair FOR (n:CliPaper) REQUIRE (n.year, n.key) IS UNIQUE")
     cypher("CREATE CONSTRAINT cli_other FOR (n:CliNobody) REQUIRE n.name IS UNIQUE")
-    line = "nodes have no key, so results call them by number; unique here: --key CliPaper=key"
+    line = "nodes have no key, so results show numbers; unique here: --key CliPaper=key"
     try:
         assert json_of(invoke("check", *asked, "--json"))["advice"] == [line]
         assert json_of(invoke("check", *asked, "--key", "key", "--json"))["advice"] == []

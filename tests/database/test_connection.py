@@ -48,11 +48,11 @@ def server_error(kind, code, message="the server's words\nand more"):
 
 LOST = driver_errors.ServiceUnavailable("Failed to read\n(reason [Errno 104] Connection reset by peer)")
 CASES = {
-    "lost": (LOST, ConnectionFailed, "was lost while testing (Connection reset by peer): see that it runs"),
+    "lost": (LOST, ConnectionFailed, "was lost while testing (Connection reset by peer): check that it runs"),
     "expired": (
         driver_errors.SessionExpired("gone"),
         ConnectionFailed,
-        "was lost while testing: see that it runs",
+        "was lost while testing: check that it runs",
     ),
     "broken": (ConnectionResetError("reset"), ConnectionFailed, "was lost while testing"),
     "login": (
@@ -68,7 +68,7 @@ CASES = {
     "rights": (
         server_error(driver_errors.Forbidden, "Neo.ClientError.Security.Forbidden"),
         ConnectionFailed,
-        "does not permit this user testing: the server's words",
+        "denied permission while testing: the server's words",
     ),
     "database": (
         server_error(driver_errors.ClientError, "Neo.ClientError.Database.DatabaseNotFound"),

@@ -141,9 +141,7 @@ def connection_with(*rows):
 @pytest.mark.parametrize("row", ROWS)
 def test_constraints_that_only_enterprise_has_are_refused_too(row):
     kind, _, on, name = row
-    words = (
-        f"constraint 'c' .{kind.replace('_', ' ').lower()} of {name} on {on}. is on what model 'heat' writes"
-    )
+    words = f"constraint 'c' .{kind.replace('_', ' ').lower()} of {name} on {on}. covers data of model 'heat'"
     with pytest.raises(WriteRefused, match=words):
         refuse_constraints(connection_with(row), WriteNames(), ["embedding", "links"], ["Paper"])
 

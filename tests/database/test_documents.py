@@ -76,7 +76,7 @@ def test_a_document_that_a_run_may_record_is_read(text):
 
 
 def test_what_has_no_type_of_json_is_refused():
-    with pytest.raises(TypeError, match="no type of JSON"):
+    with pytest.raises(TypeError, match="is not JSON data"):
         check_document({"a": [{1}]})
 
 

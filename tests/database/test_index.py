@@ -230,7 +230,7 @@ def test_no_index_is_made_if_none_is_wanted(store, cypher, graph):
     assert of_ours(cypher) == {}
     assert not {"indexes", "core"} & set(model_node(cypher))
     (problem,) = store.index_status(NAMES.model).problems
-    assert problem == "model 'index test' has no vector index: `heat index create` makes one"
+    assert problem == "model 'index test' has no vector index: run `heat index create`"
 
 
 @pytest.mark.slow
@@ -445,7 +445,7 @@ def test_versions_that_never_rest_are_told(server, store, graph):
 
     with open_store(server) as reader:
         reader.tracer = publish
-        with pytest.raises(ProjectionError, match="published anew again and again: ask later"):
+        with pytest.raises(ProjectionError, match="republished repeatedly: retry later"):
             reader.neighbours("0", key="key", k=5, model=NAMES.model)
 
 
@@ -702,7 +702,7 @@ def test_an_index_that_failed_is_told_and_made_anew(server, store, cypher, graph
 
     with open_store(server, kind=failing_index(is_failed, "disk full")) as failing:
         (problem,) = failing.index_status(NAMES.model).problems
-        assert problem == f"index {INDEX!r} is not as it must be: `heat index create` makes it anew"
+        assert problem == f"index {INDEX!r} has wrong settings: run `heat index create`"
         assert failing.create_index(NAMES.model).problems == ()
     (new,) = cypher("SHOW INDEXES YIELD id, name WHERE name = $name RETURN id", name=INDEX)[0].values()
     assert new != old

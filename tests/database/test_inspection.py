@@ -227,6 +227,6 @@ def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
             "MATCH (n) WHERE n.model = 'inspected' OR n:HeatModel AND n.name IN ['inspected', 'busy'] "
             "DELETE n"
         )
-    assert report.problems == ("index 'gone' is gone: `heat index create` makes it anew",)
+    assert report.problems == ("index 'gone' is missing: run `heat index create`",)
     assert (report.access, report.vector_index) == ("read-write", True)
     assert ModelState("inspected", RUN, LINKS, 30, 5, ("gone",), 1) in report.models

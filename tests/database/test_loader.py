@@ -219,7 +219,7 @@ def test_another_time_is_kept_and_one_that_the_file_lacks_too(store, cypher, lab
 def test_weight_and_time_of_one_name_are_refused(store, cypher, label, files):
     names = LoadNames(label, "TIE", weight="time")
     assert refused(store, cypher, files(DATES), names) == (
-        "weight and time are both named 'time': name the weight otherwise"
+        "weight and time are both named 'time': rename the weight"
     )
     store.load_graph(files(), names)
 
@@ -265,7 +265,7 @@ def test_nodes_that_share_a_key_are_refused(store, cypher, label, files):
 def test_a_column_named_like_the_key_is_refused(store, cypher, label, files):
     graph = files(attributes=",id,x\n1,5,6\n", as_columns=True)
     message = refused(store, cypher, graph, LoadNames(label, "TIE"))
-    assert message == "a property of the nodes is named 'id', like the key: name the key otherwise"
+    assert message == "a property of the nodes is named 'id', like the key: rename the key"
 
 
 def test_hostile_names_are_only_names(store, cypher, files):

@@ -776,7 +776,7 @@ def test_an_empty_database_and_a_server_killed_during_the_reading(throwaway_serv
                 os.kill(throwaway_server.status().pid, signal.SIGKILL)
 
         with pytest.raises(
-            ConnectionFailed, match=r"was lost while reading relationships.*: see that it runs, then repeat"
+            ConnectionFailed, match=r"was lost while reading relationships.*: check that it runs, then retry"
         ) as caught:
             store.read_graph(Projection([NODE], [LINK]), on_progress=kill)
         assert "\n" not in str(caught.value)

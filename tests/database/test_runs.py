@@ -262,9 +262,9 @@ def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph
     [
         (
             2,
-            "is published whole or not at all: `heat runs` tells which",
+            "is published whole or not at all: `heat runs` shows which",
         ),  # the first makes the version's node
-        (3, "is published, but plain names still hold values of the version before: the next command"),
+        (3, "is published, but some properties still hold values of the previous version: the next command"),
     ],
 )
 def test_a_server_lost_during_or_after_the_switch_leaves_it_open_and_says_so(

@@ -268,7 +268,7 @@ def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, ve
         store.tracer = None
         if versions:
             assert_at_rest(cypher, store, ring, 0)
-            with pytest.raises(WriteRefused, match=r"constraint 'heat_test' .* is on what model"):
+            with pytest.raises(WriteRefused, match=r"constraint 'heat_test' .* covers data of model"):
                 write(store, ring, 1)
     finally:
         store.tracer = None

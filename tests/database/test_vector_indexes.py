@@ -150,7 +150,7 @@ def test_an_index_that_makes_no_progress_is_given_up():
         "percent": 3.0, "failure": "", "settings": {**settings, "vector.quantization.enabled": False},
     }  # fmt: skip
     connection = SimpleNamespace(read=lambda *arguments, **options: [record])
-    with pytest.raises(WriteFailed, match=r"stays at 3%: look at the server's log"):
+    with pytest.raises(WriteFailed, match=r"is stuck at 3%: check the server's log"):
         build_indexes(connection, PLAN, (("Paper",), 5), check_lease=lambda: None, stalled_seconds=0.0)
 
 

@@ -205,7 +205,7 @@ def test_a_rollback_that_was_not_heard_of_is_not_done_twice(server, store, cyphe
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_without_a_version_before_there_is_no_way_back(store, cypher, graph, dry_run):
-    refusal = r"^model 'version test' has no version before the published one in this database$"
+    refusal = r"^model 'version test' has no previous version in this database$"
     with pytest.raises(ProjectionError, match=r"^there is no model 'version test' in this database: "):
         store.rollback(MODEL, dry_run=dry_run)
     publish(store, graph, 0)

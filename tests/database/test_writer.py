@@ -123,7 +123,7 @@ def test_what_is_published_anew_whenever_it_is_read_is_told(server, store, graph
             lambda: reader.read_stored(graph, NAMES.model),
             lambda: reader.read_links(graph, NAMES.model),
         ):
-            with pytest.raises(ProjectionError, match="is published anew again and again: read later"):
+            with pytest.raises(ProjectionError, match="is republished repeatedly: retry later"):
                 read()
 
 

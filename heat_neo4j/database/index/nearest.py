@@ -96,10 +96,10 @@ def find_neighbours(
 ) -> Neighbours:
     """Return the nodes nearest to one by hyperbolic distance.
 
-    The vector index is asked for twice as many candidates, and again, until it was asked beyond the
-    border of the ball that holds the answer. A nearer node can then be missing only where the index, an
-    approximate one, overlooks it (docs/how-to/similar.md has figures); with `exact` none can. Of a model
-    without an index every node is looked at.
+    The vector index is queried for twice as many candidates each time, until they reach beyond the ball that
+    holds the answer. A nearer node is then missing only if the approximate index misses it
+    (docs/how-to/similar.md has figures); an exact search misses none. Without an index, every node is
+    scanned.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def find_neighbours(
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
-        Label that the node has; needed where each label has a key of its own.
+        Label of the node; needed where each label has its own key.
     key : str or mapping of str to str, default: the key of the run
         Property that holds the node's key, or that of nodes with a label.
     node_filter : str, optional
@@ -121,19 +121,17 @@ def find_neighbours(
     show : sequence of str, optional
         Property to show beside the names. Without any, the keys are returned, if there are some.
     fetch : int, optional
-        How many candidates the index gives around the node at first, 1 or more; 60, or twice
-        `k`, if not given.
+        Initial number of candidates from the index, at least 1; by default 60, or twice `k`.
     exact : bool
-        Look at every node, and do not use the index.
+        Scan every node instead of using the index.
     among : {"all", "more_general", "more_specific"}
         "all" returns the nearest nodes. The others work if the model was trained for a hierarchy; the radius
-        of other models reflects mostly how many relationships a node has. Both return first the nodes to
+        of other models mostly reflects how many relationships a node has. Both return first the nodes to
         which relationships of the hierarchy lead, those in the fewest `steps` first. Then "more_general"
         returns the nearest of the nodes nearer to the centre, and "more_specific" those farther from it that
         have the node on their way to it, the smallest detour first.
     max_links : int
-        Most predicted links of each neighbour to return with it, 0 or more: the likeliest of those that
-        are written.
+        Maximum number of predicted links returned with each neighbour, 0 or more: the likeliest written ones.
 
     Returns
     -------
@@ -146,8 +144,8 @@ def find_neighbours(
         If a number is out of range, there is no such `among`, or a name in `filter_parameters` is
         reserved.
     ProjectionError
-        If the model is not published, the node is not there, not the only one of that value or without
-        coordinates, there is no such property to show, or the server refuses the filter.
+        If the model is not published, the node is missing, ambiguous or without coordinates, there is no such
+        property to show, or the server refuses the filter.
     """
     # It asks twice: what is published, which says by what the node is found, and for all the rest.
     check_integer("k", k, minimum=1)
@@ -203,9 +201,9 @@ def find_neighbours(
             raise _no_coordinates(connection, scope.nodes.by(key), node, labels, model)
         if "no such vector schema index" not in str(failure):
             raise failure
-        gone = f"an index of model {model!r} is gone: `heat index create` makes it anew"
+        gone = f"an index of model {model!r} is missing: run `heat index create`"
         raise ProjectionError(gone) from failure
-    raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
+    raise ProjectionError(f"model {model!r} is republished repeatedly: retry later")
 
 
 def _require_shown(connection: Connection, found: Neighbours, show: Sequence[str]) -> None:
@@ -251,7 +249,7 @@ def _search(
 
 def _neighbour(row: Mapping[str, Any], showing: Showing) -> Neighbour:
     if row["distance"] is None or row["radius"] is None:
-        raise ProjectionError(f"node {row['id']!r} has no radius where the published version names it")
+        raise ProjectionError(f"node {row['id']!r} has no radius in the published version")
     return Neighbour(**showing.of_row(row), distance=row["distance"], steps=row.get("steps"))
 
 

@@ -142,13 +142,14 @@ def search_nodes(
     Parameters
     ----------
     question : str
-        Any text. Its words are searched; no sign in it is syntax.
+        Any text. Its words are searched; there is no query syntax.
     k : int, at least 1, default 10
         How many.
     model : str
         Name of the published model.
     fulltext_index : str, optional
-        Name of a full-text index over nodes. If neither index is named, the only one over nodes of the model.
+        Name of a full-text index over nodes. If neither index is named, the only full-text index over nodes
+        of the model.
     vector_index : str, optional
         Name of a vector index over nodes, whose vectors come from the same model as `vector`.
     vector : sequence of float, optional
@@ -194,7 +195,7 @@ def search_nodes(
             return FoundNodes(model, _described(reading, found, k, key, show, max_links))
         except _PublishedAnewError:
             continue
-    raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
+    raise ProjectionError(f"model {model!r} is republished repeatedly: retry later")
 
 
 def lucene_literal(text: str) -> str:

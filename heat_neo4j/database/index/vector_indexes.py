@@ -207,7 +207,7 @@ def build_indexes(
         if share != reached:
             reached, since = share, time.monotonic()
         elif time.monotonic() - since >= stalled_seconds:
-            raise WriteFailed(f"a vector index stays at {share:.0%}: look at the server's log, then repeat")
+            raise WriteFailed(f"a vector index is stuck at {share:.0%}: check the server's log, then retry")
         on_progress(stage, min(int(share * nodes), nodes - 1), nodes)
         time.sleep(pause)
         pause = min(2 * pause, _SLOWEST_POLL_SECONDS)
@@ -238,7 +238,7 @@ def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], 
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     return WriteRefused(
         f"the index {index.name!r} over {index.property!r} is not one of model {model!r}: "
-        "drop it, or give embedding_property of heat.toml (embedding=...) another name"
+        "drop it, or set write_property in heat.toml (embedding=...) to another name"
     )
 
 

@@ -204,7 +204,7 @@ class Lease:
                     f"{until} unless it is renewed: nothing was done"
                 )
             params["dead"] = row["holder"]
-        raise WriteFailed(f"model {self.model!r} was removed by others, again and again: repeat later")
+        raise WriteFailed(f"model {self.model!r} was removed by others repeatedly: retry later")
 
     def _hold(self) -> bool:
         """Renew the lease; return False if it is no longer ours."""

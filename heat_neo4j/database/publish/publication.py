@@ -347,7 +347,7 @@ class Publication:
 def index_plan(
     version: Version, names: WriteNames, labels: Sequence[str] = (), copy: str = "plain"
 ) -> IndexPlan:
-    """Return what indexes over the plain or the staged copy of a version's coordinates are to be."""
+    """Return the plan of the indexes over the plain or the staged copy of a version's coordinates."""
     properties = getattr(names, copy)
     return IndexPlan(
         run=properties.run,
@@ -474,7 +474,7 @@ def _version_before(version: Version, model: str) -> Version:
     """Return the version that a rollback publishes; raises ProjectionError if none is kept."""
     if any(runs_of(before := previous_of(version))):
         return before
-    raise ProjectionError(f"model {model!r} has no version before the published one in this database")
+    raise ProjectionError(f"model {model!r} has no previous version in this database")
 
 
 def rollback(
@@ -486,9 +486,9 @@ def rollback(
 ) -> tuple[str | None, str | None]:
     """Publish the previous version again.
 
-    Readers see all of one version or all of the other, with coordinates, vector index and predicted
-    links. The replaced version is kept until the next run, so a second rollback undoes the first. It
-    takes as long as to write a version.
+    Readers see all of one version or all of the other, with coordinates, vector index and predicted links.
+    The replaced version is kept until the next run, so a second rollback undoes the first. It takes as long
+    as writing a version.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def index_status(connection: Connection, model: str = "heat") -> IndexStatus:
     Raises
     ------
     ProjectionError
-        If it has no published coordinates.
+        If the model has no published coordinates.
     """
     book, record = _published(connection, model)
     version = book.published(model)
@@ -59,18 +59,16 @@ def index_status(connection: Connection, model: str = "heat") -> IndexStatus:
     )
     wanted = list(version.get("indexes") or ())
     indexes = tuple(show_indexes(connection, [], wanted))
-    problems = [] if wanted else [f"model {model!r} has no vector index: `heat index create` makes one"]
+    problems = [] if wanted else [f"model {model!r} has no vector index: run `heat index create`"]
     existing = {index.name for index in indexes}
     problems += [
-        f"index {name!r} is gone: `heat index create` makes it anew"
-        for name in wanted
-        if name not in existing
+        f"index {name!r} is missing: run `heat index create`" for name in wanted if name not in existing
     ]
     for index in indexes:
         if not index.serves(plan) and not index.serves(staged):
-            problems.append(f"index {index.name!r} is not as it must be: `heat index create` makes it anew")
+            problems.append(f"index {index.name!r} has wrong settings: run `heat index create`")
         elif index.state != "ONLINE":
-            problems.append(f"index {index.name!r} is still built: {index.percent:.0f} %")
+            problems.append(f"index {index.name!r} is being built: {index.percent:.0f} %")
     return IndexStatus(model, record.run_id, plan.dimension, indexes, tuple(problems))
 
 
@@ -82,14 +80,14 @@ def create_index(
     Returns
     -------
     IndexStatus
-        What there is then.
+        The new status.
 
     Raises
     ------
     ProjectionError
         If the model has no published coordinates.
     WriteRefused
-        If a node has no label, an index of others is in the way, or the user may not.
+        If a node has no label, a foreign index is in the way, or the user may not write.
     """
     status = index_status(connection, model)
     if not status.problems:
@@ -110,7 +108,7 @@ def create_index(
 
 
 def drop_index(connection: Connection, model: str = "heat") -> tuple[str, ...]:
-    """Drop the index; coordinates stay. Return the names of those dropped."""
+    """Drop the index and keep the coordinates. Return the names of the dropped indexes."""
     _published(connection, model)
     with write_lease(connection, model) as lease:
         book, _ = _published(connection, model)

@@ -64,16 +64,16 @@ def clear(
     run_id : str, optional
         Clear one run; `heat runs` lists them.
     model : str, optional
-        Clear all runs of a model. Of one that is not there nothing goes.
+        Clear all runs of a model. An unknown model is ignored.
     everything : bool
         Clear all runs of all models.
     dry_run : bool
-        Only print what would be removed.
+        Only report what would be removed.
 
     Returns
     -------
     ClearReport
-        What went, or would go.
+        What was removed, or would be.
 
     Raises
     ------
@@ -239,16 +239,16 @@ def prune(
     """Remove what no reader needs: remains of dead runs, versions nobody can go back to, old run nodes.
 
     First completes or undoes an interrupted publication, then removes the oldest records of runs. The
-    published version stays, and so does the previous one, unless `previous` is given.
+    published version stays, and so does the previous one, unless you remove it too.
 
     Parameters
     ----------
     records : int
-        Run nodes to keep of those of which nothing else is in the graph, the latest, at least 0.
+        Number of latest run nodes to keep that have no other data in the graph, at least 0.
     previous : bool
         Also remove the previous version; no rollback is possible then.
     dry_run : bool
-        Count, but remove nothing.
+        Only count; remove nothing.
     lease : Lease, optional
         The model's lease, if the caller holds it; taken here if not given.
 

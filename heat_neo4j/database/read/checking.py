@@ -39,20 +39,20 @@ class ProjectionReport(Result):
 
     server: ServerInfo
     projection: Projection
-    # A line for each thing that would stop `read_graph`, or training on what it returns. With a
-    # name or filter among them, nothing else was looked at.
+    # One line per problem that would stop `read_graph`, or training on its result. After a bad name or
+    # filter, nothing else was checked.
     problems: tuple[str, ...] = ()
     predicted_types: tuple[str, ...] = ()  # of links; a projection that names no types leaves them out
     nodes: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)  # how many nodes carry each
-    types: Mapping[str, int] = field(default_factory=dict)  # relationships that leave nodes, wherever to
+    types: Mapping[str, int] = field(default_factory=dict)  # outgoing relationships of the nodes
     # Pairs of nodes by source label, type and target label that join them, such as "User-RATED->Movie".
     patterns: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)  # what becomes of these: `Provenance.counts`
     # For each readable attribute "property", "label" if it is of one, "kind", "columns" (how many), "missing"
     # (on how many nodes) and "holds" (what its recipe holds, in a few words).
     attributes: tuple[Mapping[str, Any], ...] = ()
-    advice: tuple[str, ...] = ()  # what would stop nothing, but is probably not what was meant
+    advice: tuple[str, ...] = ()  # one line per probable mistake that stops nothing
     recipe_problem: str | None = None  # why the recipe given does not fit, so that another was learnt
     recipe: str = ""  # which recipe `embed` would apply, in words
 
@@ -68,14 +68,14 @@ def check_projection(
     *,
     on_progress: Progress = no_progress,
 ) -> ProjectionReport:
-    """Read everything that `read_graph` would, and report what there is and all that would be wrong.
+    """Read everything that `read_graph` would, and report its content and all problems.
 
-    Where `recipe` does not fit, the report says so and is of one learnt from the values.
+    If `recipe` does not fit, the report says so and describes one learned from the values.
 
     Returns
     -------
     ProjectionReport
-        With one line per problem; none if `read_graph` and training will take it.
+        With one line per problem; none if `read_graph` and training can run.
     """
     scope = Scope.resolve(connection, projection)
     report = ProjectionReport(connection.server, projection, scope.problems, scope.predicted_types)
@@ -191,7 +191,7 @@ class _PropertyCheck:
         return encoded
 
     def _count_among(self, attribute: Attribute, positions: Positions, holds: Sequence[bool]) -> int:
-        """Return for how many of the nodes at `positions` something holds, where the attribute counts."""
+        """Count the true entries of `holds`, for the nodes at `positions` that have the attribute's label."""
         counted = np.array(holds, dtype=np.bool_)
         if attribute.label is not None:
             counted &= self._masks.get(attribute.label, np.zeros(self._rows.size, np.bool_))[positions]

@@ -32,7 +32,7 @@ class ProjectionCounts:
     """Sizes of a projection; shares are from 0 to 1."""
 
     nodes: int
-    relationships: int  # those that lead to other nodes, too: an upper bound
+    relationships: int  # including those to nodes outside: an upper bound
     isolated: int  # nodes that none of these leaves or reaches
     attribute_columns: int  # of the sampled nodes; strings and texts may take more over all nodes
     attribute_share: float  # of the values in these columns: those other than 0
@@ -95,7 +95,7 @@ def sample_schema(
     """Return relationships by labels and type, as `Graph.schema`, and how many nodes carry each label.
 
     The labels are those of `limit` relationships of each type, scaled up to all: rare pairs of labels may be
-    missed. Filters of nodes are left aside, as are types that cannot be quoted.
+    missed. Node filters are ignored, as are types that cannot be quoted.
     """
     scope = Scope.resolve(connection, projection).require()
     labels = scope.nodes()["labels"]
@@ -147,9 +147,9 @@ def _sampled_together(counts: Mapping[str, int]) -> list[list[str]]:
 
 
 def _closure(connection: Connection, scope: Scope, kind: str, n_nodes: int) -> int:
-    """Return about how many pairs of a node and one that a type leads to there are.
+    """Estimate the number of pairs of a node and one that it reaches by relationships of a type.
 
-    Sources and targets have as many on average. A sample shows that best at the end where no node has many.
+    Sources and targets have the same total. The sample is taken at the end where no node has many.
     """
     statement = load_statement("read/closure", type=kind, **scope.nodes())
     stride = max(n_nodes // _SAMPLE_NODES, 1)

@@ -19,7 +19,7 @@ def prefetch(
 ) -> Iterator[tuple[Request, Answer]]:
     """Yield each request with its answer, in order, while other threads fetch the next two.
 
-    Requests are taken at most three ahead of the answers that were yielded. What `fetch` raises comes in the
+    Requests are taken at most three ahead of the answers that were yielded. An error of `fetch` is raised in
     place of its answer.
     """
     waiting: deque[tuple[Request, Future[Answer]]] = deque()
@@ -40,7 +40,7 @@ def prefetch(
 def prefetch_parts(
     fetch: Callable[[Rows], Answer], requests: Iterable[Rows]
 ) -> Iterator[tuple[Rows, Answer]]:
-    """Do as `prefetch`, but divide requests, which are rows, where they reach a limit of the server.
+    """Like `prefetch`, but split requests, which are rows, that reach a limit of the server.
 
     Yield each part with its answer.
     """

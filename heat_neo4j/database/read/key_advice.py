@@ -1,4 +1,4 @@
-"""Which key to give a projection without one: what constraints of the database make unique."""
+"""Suggest keys for a projection without one, from uniqueness constraints."""
 
 from collections.abc import Collection
 
@@ -32,4 +32,4 @@ def key_advice(connection: Connection, projection: Projection, labels: Collectio
     options = [
         display_text(f"--key {label}={name}", 2 * _LONGEST) for label, name in list(unique.items())[:_SHOWN]
     ]
-    return (f"nodes have no key, so results call them by number; unique here: {' '.join(options)}",)
+    return (f"nodes have no key, so results show numbers; unique here: {' '.join(options)}",)

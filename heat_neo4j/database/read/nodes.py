@@ -34,7 +34,7 @@ class NodeTable:
 
     prefix: str  # what element ids begin with; the number follows
     numbers: Positions  # (N,), ascending
-    degrees: Positions  # (N,): relationships that leave each node, or more than that
+    degrees: Positions  # (N,): upper bound of the relationships that leave each node
     label_sets: tuple[tuple[str, ...], ...]  # those met
     label_codes: NDArray[np.int32]  # (N,): which of them each node has
 
@@ -121,7 +121,7 @@ class NodeTable:
 
 
 def _way(limits: Limits, nodes: int, numbers: int) -> tuple[str, int]:
-    """Return the statement that reads nodes spread over so many numbers, and the numbers to ask at once."""
+    """Return the statement that reads nodes, and the range of element id numbers per request."""
     if numbers <= limits.numbers_per_node * nodes:
         return "read/nodes_by_id", limits.numbers
     scans = -(-nodes // limits.nodes_per_scan)
@@ -156,7 +156,7 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
     which = f"key {keys.by_label[label]!r}" + (f" of label {label!r}" if label else "")
     missing = sum(value is None for value in values)
     if missing:
-        must = "a key must be on all" + (" of its label" if label else ", or be of a label: LABEL=PROPERTY")
+        must = "a key must be on all" + (" of its label" if label else "; or use LABEL=PROPERTY")
         raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {must}")
     kinds = set(map(type, values))
     if kinds not in ({int}, {str}, set()):

@@ -29,7 +29,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, eq=False)
 class StoredCoordinates:
-    """The stored coordinates of a graph's N rows, as far as they have any."""
+    """The stored coordinates of a graph's N rows, where they have any."""
 
     run: str  # id of the run that wrote them
     kind: str  # one of `COORDINATES`
@@ -59,7 +59,7 @@ def read_stored(
     Parameters
     ----------
     version : mapping, optional
-        What is published of it, if nobody can publish another version meanwhile; read if not given.
+        The published version, if known and protected by a lease; read otherwise.
 
     Returns
     -------
@@ -105,8 +105,8 @@ def read_embedding(connection: Connection, graph: Graph, model: str = "heat") ->
     Returns
     -------
     float64 array of shape (N, d + 1)
-        Points of the hyperboloid: exactly those written if they were stored as such, else as near as the
-        stored ball coordinates are.
+        Points of the hyperboloid: exact if stored as such, otherwise accurate to the rounding of the stored
+        ball coordinates.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def _read_whole(
         result, now = read(version), read_version(connection, model)
         if (now.get(run), now.get(staged)) == (version.get(run), version.get(staged)):
             return result
-    raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+    raise ProjectionError(f"model {model!r} is republished repeatedly: retry later")
 
 
 def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredCoordinates:
@@ -215,7 +215,7 @@ def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredC
 def _read_previous(
     connection: Connection, graph: Graph, names: WriteNames, version: Version
 ) -> StoredCoordinates | None:
-    """Return the coordinates of the version that `version` replaced; None if it does not say which."""
+    """Return the coordinates of the version that `version` replaced; None if none is recorded."""
     before = previous_of(version)
     if "run" not in before:
         return None
@@ -299,7 +299,7 @@ def read_links(connection: Connection, graph: Graph, model: str = "heat") -> Sto
     Raises
     ------
     ProjectionError
-        If the links are published anew while they are read.
+        If the links are republished while they are read.
     """
     read = partial(_read_links_of, connection, NodeIdentity.of(graph))
     links = _read_whole(connection, model, read, "linkRun", "stagedLinkType")

@@ -17,9 +17,8 @@ from heat_neo4j.errors import ConfigError, ProjectionError
 def run_cypher(connection: Connection, cypher: str, /, **parameters: Any) -> Rows:
     """Run a Cypher statement and return its rows.
 
-    The server says what the statement is. One that only reads is sent as a read, which a cluster answers
-    from any member. One with ``CALL { ... } IN TRANSACTIONS`` is sent once, as it cannot be repeated; any
-    other is one transaction.
+    The server classifies the statement. A read can be answered by any member of a cluster. A statement with
+    ``CALL { ... } IN TRANSACTIONS`` is sent once, as it cannot be retried; any other is one transaction.
 
     Parameters
     ----------
@@ -62,11 +61,11 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
     Parameters
     ----------
     name : str
-        Such as ``"nearest"``; one of ``search/`` asks the model's index, whatever index the file names.
+        Such as ``"nearest"``; those in ``search/`` use the model's index, not the file's.
     **parameters
-        ``label`` and ``property`` where the query has them, which are written in the statement, so that
-        an index over them is used; without ``property``, the model's keys. And values of the parameters
-        that the file names. Those that it does not call required have defaults.
+        ``label`` and ``property``, if the query has them: they are inserted into the statement, so that an
+        index over them is used; ``property`` defaults to the model's keys. Also values of the file's
+        parameters; those not marked required have defaults.
 
     Returns
     -------
@@ -110,17 +109,17 @@ def copy_query(connection: Connection, name: str, model: str = "heat", **names: 
     name : str
         Such as ``"nearest"``.
     model : str
-        Whose properties, vector index and type of links are written in the place of the example's.
+        Model whose properties, vector index and link type replace the example's.
     **names
-        ``label`` and ``property``, where the query has them and others than the example's are wanted.
+        ``label`` and ``property``, if the query has them, to replace the example's.
 
     Raises
     ------
     ConfigError
         If there is no such query, or it has no such name.
     ProjectionError
-        If the model is not published here, has not what the query asks, or has a name that cannot be
-        printed as it is.
+        If the model is not published here, lacks what the query needs, or has a name that cannot be printed
+        as it is.
     ConnectionFailed
         If the server is lost.
     """
@@ -170,7 +169,7 @@ def _names_of(connection: Connection, query: LibraryQuery, model: str) -> dict[s
         if len(indexes) != 1:
             there = "no vector index" if not indexes else f"{len(indexes)} vector indexes"
             raise ProjectionError(
-                f"{query.name!r} asks one index, and the model has {there}: use another query"
+                f"{query.name!r} needs one index, and the model has {there}: use another query"
             )
         names["index"] = indexes[0]
     return {name: value for name, value in names.items() if name in query.names}

@@ -103,12 +103,12 @@ def read_graph(
         What to read.
     recipe : sequence of mappings, optional
         `Provenance.attribute_recipe` or `RunRecord.attribute_recipe` of an earlier reading, to encode the
-        attributes by: strings unknown to it go to its column ``:other`` or nowhere, and a missing number
-        takes its mean. Learnt from the values if not given.
+        attributes with: unknown strings go to its column ``:other`` or are dropped, and a missing number
+        takes its mean. By default a new one is learned.
     scratch : path of a folder, optional
-        Where the graph's matrix, relationships, times and numeric attributes are made, in files that are
-        mapped into memory: the same bits, in memory that does not grow with the number of relationships.
-        The files have no names, and go with the graph or the process. In memory if not given.
+        Folder for memory-mapped files of the graph's matrix, relationships, times and numeric attributes.
+        Memory use then does not grow with the number of relationships; the bits are the same. The files have
+        no names, and end with the graph or the process. By default the graph is in memory.
     with_keys : bool
         Whether the graph keeps the values of the projection's key, if it names one, as `Graph.keys`.
 
@@ -333,7 +333,7 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
 
 
 def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read all properties of some nodes, as they are now, without what runs of this package wrote there.
+    """Read all properties of some nodes, as they are now, except those that runs wrote.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str
     Returns
     -------
     dict
-        Of each node that is still there its properties, by name.
+        The properties of each existing node, by name.
     """
     statement, doing = load_statement("read/properties_of"), "reading properties"
 

@@ -99,7 +99,7 @@ class RelationshipTable:
         """Raise ProjectionError if weights are not finite numbers of 0 or more, or all missing."""
         name = self._projection.weight
         if self._bad_weights:
-            advice = "weights are finite numbers of 0 or more; mend them or use a relationship_filter"
+            advice = "weights are finite numbers of 0 or more; fix them or use a relationship_filter"
             raise ProjectionError(f"weight {name!r} is not usable: {self._bad_weights}: {advice}")
         inside = self.counts["relationships"] - self.counts["relationships_to_outside"]
         inside -= self.counts["relationships_to_itself"]
@@ -123,12 +123,12 @@ class RelationshipTable:
             raise ProjectionError(f"time {name!r} is {_on_none(self.kept)}: {advice}")
 
     def join(self, row_of: Positions, n_rows: int) -> Joined:
-        """Return the undirected matrix, and times and directions: the records are gone after it.
+        """Return the undirected matrix, times and directions; the records are consumed.
 
         Parallel relationships are aggregated, then both directions summed. They are summed for every pair, so
         that one more relationship changes the weight of no other pair. `row_of` has the row of each position,
-        -1 for a node that has gone, whose relationships are dropped. A ProjectionError if a weight is too
-        small or too large to be reckoned with.
+        -1 for a node that has gone, whose relationships are dropped. Raises ProjectionError if a weight is
+        too small or too large.
         """
         weight = self._projection.weight
         try:

@@ -58,7 +58,7 @@ class Loadable(Protocol):
 
 @dataclass(frozen=True)
 class LoadNames:
-    """How a graph that is loaded is called in the database, by `Database.load_graph`.
+    """Names that `Database.load_graph` gives a graph in the database.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class LoadNames:
     Raises
     ------
     TypeError, ValueError
-        If one is no name that Neo4j can store.
+        If Neo4j cannot store a name.
     """
 
     label: str = "Node"
@@ -116,7 +116,7 @@ def load_graph(
     overwrite: bool = False,
     on_progress: Progress | bool = False,
 ) -> LoadReport:
-    """Load a graph from outside: nodes by key, then weighted relationships. Twice is the same as once.
+    """Load an external graph: nodes by key, then weighted relationships. Loading it again changes nothing.
 
     Parameters
     ----------
@@ -130,17 +130,15 @@ def load_graph(
     Raises
     ------
     WriteRefused
-        If something there would be overwritten, two nodes there share a key, keys there are texts and
-        those of the graph numbers or the other way round, a property is named like the key, or weight and
-        time are. Nothing was written.
+        If existing values would be overwritten, existing nodes share a key, existing keys are strings and
+        those of the graph numbers or vice versa, a property is named like the key, or weight and time
+        have one name. Nothing was written.
     """
     names = names or LoadNames()
     if len(graph.keys) and names.key in graph.properties(0):
-        raise WriteRefused(
-            f"a property of the nodes is named {names.key!r}, like the key: name the key otherwise"
-        )
+        raise WriteRefused(f"a property of the nodes is named {names.key!r}, like the key: rename the key")
     if names.weight == names.time and graph.time is not None:
-        raise WriteRefused(f"weight and time are both named {names.time!r}: name the weight otherwise")
+        raise WriteRefused(f"weight and time are both named {names.time!r}: rename the weight")
     load = _Load(connection, graph, names, as_progress(on_progress))
     try:
         load.ensure_constraints()
@@ -248,7 +246,7 @@ class _Load:
                 here = f"the ids to be loaded are numbers, such as {keys[0]!r}"
                 advice = "load them as texts (--text-ids), or choose another label or key"
             raise WriteRefused(
-                f"{there} {self.names.key!r}, and {here}: they would never meet, nothing was loaded: {advice}"
+                f"{there} {self.names.key!r}, and {here}: they cannot match; nothing was loaded: {advice}"
             )
 
     def refuse_conflicts(self) -> None:

@@ -73,8 +73,8 @@ def refuse_constraints(
 ) -> None:
     """Refuse constraints on our labels and types, and on our properties of nodes with some labels.
 
-    Without `labels`, those of the nodes are not known. A constraint that was there before the first value was
-    written could stop a publication half-way, whatever its kind.
+    Empty `labels` means that those of the nodes are unknown. Any constraint that existed before the first
+    write could stop a publication half-way.
     """
     ours = {
         "labels": list(LABELS),
@@ -90,8 +90,8 @@ def refuse_constraints(
         if row["entity"] == "NODE" and on not in LABELS and labels and on not in labels:
             continue
         raise WriteRefused(
-            f"constraint {row['name']!r} ({kind} of {', '.join(row['properties'])} on {on}) is on what model "
-            f"{names.model!r} writes: drop it (SHOW CONSTRAINTS lists it), or write under other names"
+            f"constraint {row['name']!r} ({kind} of {', '.join(row['properties'])} on {on}) covers data of "
+            f"model {names.model!r}: drop it (SHOW CONSTRAINTS lists it), or write under other names"
         )
 
 
@@ -116,7 +116,7 @@ def refuse_foreign_values(
         if row["found"]:
             *values, last = names.own
             raise WriteRefused(
-                f"{', '.join(values)} or {last}, perhaps with Staged or Previous at its end, on "
+                f"{', '.join(values)} or {last}, or its Staged or Previous copy, on "
                 f"{plural(row['found'], 'node')} (e.g. {row['example']}) is not from a run of model "
                 f"{names.model!r}: {_ADVICE_VALUES if names.values else advice}"
             )

@@ -56,9 +56,9 @@ class Relationships:
     def from_pairs(
         cls, pairs: Mapping[str, tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]
     ) -> Relationships:
-        """Build the relationships of each type from sources and targets, in any order, with duplicates.
+        """Build the relationships of each type from int arrays (sources, targets), each (m,), in any order.
 
-        Self-loops are dropped, and types without other relationships.
+        Duplicates are merged. Self-loops are dropped, and types without other relationships.
         """
         names, sources, targets = [], [], []
         for name in sorted(pairs):
@@ -72,7 +72,7 @@ class Relationships:
         return cls(tuple(names), starts, np.concatenate((empty, *sources)), np.concatenate((empty, *targets)))
 
     def of(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the sources and targets of one type, sorted; both are empty if it has no relationships."""
+        """Return the sources and targets, shape (m,), of one type, sorted; empty if it has none."""
         if name not in self.types:
             return self.source[:0], self.target[:0]
         place = list(self.types).index(name)
@@ -156,9 +156,9 @@ class Graph:
     provenance : Provenance, optional
         Origin of the graph.
     edge_times : float64 array of shape (n_edges,), optional
-        Creation time of each edge, NaN if unknown: seconds since 1970 UTC if `times_are_dates`, otherwise a
-        number of the user. In the order of ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted
-        by u, then v.
+        Creation time of each edge, NaN if unknown: seconds since 1970 UTC if `times_are_dates`, otherwise any
+        number. In the order of ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted by u, then
+        v.
     times_are_dates : bool
         Whether `edge_times` are dates.
     relationships : Relationships, optional
@@ -172,8 +172,8 @@ class Graph:
     TypeError
         If `adjacency` is not a scipy sparse matrix.
     ValueError
-        If shapes disagree, a weight is negative, a weight or attribute is not finite, a time is infinite, or
-        a relationship refers to a row that does not exist.
+        If shapes disagree, a weight is not 0 or between 1e-290 and 1e290, an attribute is not finite, a time
+        is infinite, or a relationship refers to a row that does not exist.
     """
 
     adjacency: sparse.csr_array
@@ -450,8 +450,8 @@ def _symmetric(matrix: Any, names: Sequence[Any]) -> sparse.csr_array:
             entries = csr.tocoo()
             first = int(np.argmax(bad))
             ends = " to ".join(_called(names, int(end[first])) for end in (entries.row, entries.col))
-            count = f"{int(bad.sum()):,} of {csr.nnz:,} are"
-            raise ValueError(f"the weight from {ends} is {what}, and {count}: weights must be 0 or more")
+            count = f"{int(bad.sum()):,} of {csr.nnz:,} weights"
+            raise ValueError(f"the weight from {ends} is {what} ({count}): weights must be 0 or more")
     csr.sum_duplicates()
     transpose = sparse.csr_array(csr.T)
     transpose.sort_indices()

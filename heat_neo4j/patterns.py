@@ -1,8 +1,8 @@
 """`Pattern`: source label, relationship type, target label; links are predicted by pattern.
 
-A node with several labels counts under one of them as a source of a type: the rarest label that all sources
-of the type have. If there is none, it is the label that most sources have; the rest count under the label
-that most of the rest have, and so on. The same applies to targets.
+As a source of a type, a node with several labels counts under one: the rarest label that all sources of the
+type share. If there is none, it is the label that most sources have; the rest count under the label that most
+of the rest have, and so on. The same applies to targets.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def rare_patterns_note(observed: Mapping[Pattern, int]) -> str | None:
     few = ", ".join(map(str, rare[:_SHOWN])) + (", ..." if len(rare) > _SHOWN else "")
     return (
         f"no links are predicted for rare patterns: {what} fewer than {_fewest(observed.values())} "
-        f"relationships{of} ({few}); use --predict PATTERN to predict one anyway"
+        f"relationships{of} ({few}); name one (--predict) to predict it anyway"
     )
 
 
@@ -123,7 +123,7 @@ def chosen_patterns(
 def _one_label_each(
     own: Mapping[Triple, int], end: int, carriers: Mapping[str, int]
 ) -> dict[tuple[str, ...], str]:
-    """Return the label under which each set of labels counts at one end of a type."""
+    """Return the label that stands for each label set at one end of a type."""
     ends: Counter[tuple[str, ...]] = Counter()
     for triple, count in own.items():
         ends[triple[0] if end == 0 else triple[2]] += count
@@ -243,10 +243,10 @@ def _no_such(
         ("label", target, sorted(carriers)),
     ):
         if name.is_literal and name.text and name.text not in there:
-            return f"{text}: the projection has no {what} {name.text!r}{did_you_mean(name.text, there)}"
+            return f"{text}: the graph has no {what} {name.text!r}{did_you_mean(name.text, there)}"
     few = ", ".join(map(str, list(observed)[:5])) or "none"
     more = ", ..." if len(observed) > 5 else ""
-    return f"{text}: the projection has no relationship of this pattern; it has {few}{more}"
+    return f"{text}: the graph has no relationship of this pattern; it has {few}{more}"
 
 
 def _has_wildcard(name: str) -> bool:

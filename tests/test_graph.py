@@ -20,7 +20,7 @@ def test_a_directed_matrix_is_made_symmetric_by_summing():
     assert graph.degrees.tolist() == [1, 2, 1, 0]
 
 
-def test_the_graph_of_some_nodes_has_what_is_theirs():
+def test_a_subgraph_has_the_data_of_its_nodes():
     matrix = sparse.coo_array(([2.0, 3.0, 1.0, 4.0], ([0, 1, 1, 2], [2, 2, 3, 3])), shape=(4, 4))
     graph = Graph(
         adjacency=matrix,
@@ -166,7 +166,7 @@ def set_of(relationships, kind):
     return set(zip(source.tolist(), target.tolist(), strict=True))
 
 
-def test_relationships_are_sorted_each_once_and_lead_elsewhere():
+def test_relationships_are_sorted_unique_and_without_loops():
     given, found = some_relationships(9)
     assert found.types == ("R", "S", "T")
     assert len(found) == sum(len(set_of(found, kind)) for kind in found.types)

@@ -220,7 +220,7 @@ def test_bars_show_the_stages(capsys):
         (lambda model: model.score(nx.path_graph(3)), ValueError, "no edge .* were embedded: evaluate_"),
         (lambda model: model.score(nx.empty_graph(["member 0"])), ValueError, "no edge to be told"),
         (lambda model: model.to_frame("polar"), ValueError, "coordinates must be one of poincare"),
-        (lambda model: model.to_frame(backend="excel"), ConfigError, "data frames are of pandas"),
+        (lambda model: model.to_frame(backend="excel"), ConfigError, "a data frame must be one of pandas"),
         (lambda model: HEAT().kneighbors(), NotFittedError, "not fitted"),
         (lambda model: HEAT().predict_links(), NotFittedError, "not fitted"),
         (lambda model: HEAT().transform(KARATE), NotFittedError, "not fitted"),
@@ -300,7 +300,7 @@ def test_the_effective_learning_rate_is_recorded(model):
 def test_a_data_frame_needs_a_library_that_is_there(model, monkeypatch):
     for name in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ConfigError, match="a data frame needs pandas or polars: install it by pip"):
+    with pytest.raises(ConfigError, match="a data frame needs pandas or polars: install it with pip"):
         model.to_frame()
 
 

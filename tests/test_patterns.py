@@ -115,7 +115,7 @@ def test_a_note_names_rare_patterns_and_counts_their_types():
     observed = {Pattern("A", "T", "B"): 500} | {Pattern("A", f"R{place}", "B"): 1 for place in range(1000)}
     assert rare_patterns_note(observed) == (
         "no links are predicted for rare patterns: 1,000 patterns have fewer than 10 relationships of 1,000 "
-        "relationship types (A-R0->B, A-R1->B, A-R2->B, ...); use --predict PATTERN to predict one anyway"
+        "relationship types (A-R0->B, A-R1->B, A-R2->B, ...); name one (--predict) to predict it anyway"
     )
 
 
@@ -152,7 +152,7 @@ def test_words_choose_patterns(spec, found):
     [
         ("User-RATD->Movie", "no relationship type 'RATD': did you mean 'RATED'"),
         ("Usr-RATED->Movie", "no label 'Usr': did you mean 'User'"),
-        ("Movie-RATED->User", "the projection has no relationship of this pattern; it has"),
+        ("Movie-RATED->User", "the graph has no relationship of this pattern; it has"),
         ("User RATED Movie", "write User-RATED->Movie"),
         ("Movie<-RATED-User", "write User-RATED->Movie"),
         ("", "write User-RATED->Movie"),

@@ -95,10 +95,12 @@ def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: st
         If the library is not installed.
     """
     if backend is not None and backend not in _BACKENDS:
-        raise ConfigError(f"data frames are of {', '.join(_BACKENDS)}; got {backend!r}")
+        raise ConfigError(
+            f"the library of a data frame must be one of {', '.join(_BACKENDS)}; got {backend!r}"
+        )
     installed = [each for each in _BACKENDS if backend in (None, each) and find_spec(each)]
     if not installed:
-        raise ConfigError(f"a data frame needs {backend or 'pandas or polars'}: install it by pip")
+        raise ConfigError(f"a data frame needs {backend or 'pandas or polars'}: install it with pip")
     frame = nw.from_dict(dict(columns), backend=installed[0]).to_native()
     return frame.set_index(index) if index is not None and installed[0] == "pandas" else frame
 

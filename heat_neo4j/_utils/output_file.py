@@ -27,7 +27,7 @@ def check_output(path: Path, name: str) -> None:
     if not target.parent.is_dir():
         raise ConfigError(f"{name}: there is no folder {str(path.parent)!r}")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise ConfigError(f"{name} {path}: cannot be written: no file may be made in its folder")
+        raise ConfigError(f"{name} {path}: cannot be written: its folder is not writable")
 
 
 def write_output(path: Path, content: bytes, name: str, *, private: bool = False) -> None:

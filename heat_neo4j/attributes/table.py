@@ -96,20 +96,20 @@ def odd_category(entry: Recipe, n_nodes: int) -> tuple[str, str] | None:
     make poor categories.
 
     >>> odd_category({"kind": "category", "values": ["1.5", "2.5"], "other": False}, 2)
-    ('holds texts that are written as numbers, each a category of its own', 'number')
+    ('holds numbers as strings, each a separate category', 'number')
     """
     values = entry["values"] if entry["kind"] == Kind.CATEGORY else ()
     if not values:
         return None
     if all(parse_date(text) is not None for text in values):
-        return "holds texts that are written as dates, each a category of its own", "date"
+        return "holds dates as strings, each a separate category", "date"
     is_many = len(values) >= _MANY and (entry["other"] or 2 * len(values) > n_nodes)
     if all(parse_number(text, decimal_comma=True) is not None for text in values):
         if is_many or any("." in text or "," in text for text in values):
-            return "holds texts that are written as numbers, each a category of its own", "number"
+            return "holds numbers as strings, each a separate category", "number"
     elif is_many:
         count = f"{len(values):,}{' and more' if entry['other'] else ''}"
-        return f"holds {count} different texts on {n_nodes:,} nodes, each a category of its own", "text"
+        return f"holds {count} different strings on {n_nodes:,} nodes, each a separate category", "text"
     return None
 
 
@@ -268,7 +268,7 @@ class AttributeTable:
         of = attributes_of(recipe)
         if set(of) != set(self._attributes):
             names = [", ".join(sorted(map(str, which))) for which in (of, self._attributes)]
-            raise RecipeError(f"the recipe is of attributes {names[0]}, and not of {names[1]}")
+            raise RecipeError(f"the recipe covers attributes {names[0]}, not {names[1]}")
         self._check_columns()
         for attribute, entry in zip(of, recipe, strict=True):
             kind = self._column(attribute, entry["kind"]).kind
@@ -301,7 +301,7 @@ class AttributeTable:
     def _no_values(self, attribute: Attribute) -> ProjectionError:
         which = "" if attribute.label is None else f" of label {attribute.label!r}"
         empty = "holds nothing but empty lists"
-        what = empty if self._examples[attribute] else f"is on none of the nodes{which} that match"
+        what = empty if self._examples[attribute] else f"is on no matching node{which}"
         return ProjectionError(f"attribute {attribute.name!r} {what}: leave it out, or choose another")
 
     def _learn(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:

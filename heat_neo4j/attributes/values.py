@@ -204,7 +204,7 @@ def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
 def not_text(name: str, kind: str, value: Any) -> ProjectionError:
     """Return the error for a text property that holds other values."""
     what = f"{_PLURALS[kind]} ({example(value)})"
-    return ProjectionError(f"text {name!r} holds {what}: only strings are texts; name it as an attribute")
+    return ProjectionError(f"text {name!r} holds {what}: it must hold strings; name it as an attribute")
 
 
 def finite(

@@ -1,4 +1,4 @@
-"""The import graph of the Python standard library, embedded and asked in Cypher.
+"""The import graph of the Python standard library, embedded and queried in Cypher.
 
 It may import: `pipeline`, `plots` and what those may import.
 """

@@ -132,7 +132,7 @@ def _attributes(graph: Graph) -> Iterator[tuple[str, Any, Mask]]:
 
 
 def _filled(block: Any) -> Mask:
-    """Mark rows with a value other than 0; all rows of a single column, of which 0 may be a value."""
+    """Mark rows with a nonzero value; all rows of a single column, where 0 may be a value."""
     if block.shape[1] < 2:
         return np.ones(block.shape[0], dtype=np.bool_)
     return np.asarray((block != 0).sum(axis=1)).ravel() > 0

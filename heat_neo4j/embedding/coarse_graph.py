@@ -60,10 +60,10 @@ def coarse_keys(seed: int, number: int) -> Keys:
 def coarsen(
     graph: Graph, walks: Walks, sizes: Sequence[int], generator: np.random.Generator
 ) -> Iterator[Clusters]:
-    """Yield clusters of at most `sizes` nodes, ascending; those of one size are unions of those before.
+    """Yield clusters of at most `sizes` nodes, ascending; larger clusters are unions of smaller ones.
 
-    Nodes join in the order of their degrees, equal ones in random order. A node without neighbours counts as
-    a neighbour of a similar node: the one that its first walk meets.
+    Nodes join in the order of their degrees, ties in random order. A node without neighbours counts as a
+    neighbour of a similar node: the one that its first walk meets.
     """
     n = graph.n_nodes
     matrix = graph.adjacency

@@ -482,8 +482,7 @@ class _Training:
         pairs = self._collect(walks, self.schedule, shares, partial(self.on_progress, "walks"))
         if pairs.n_pairs == 0:
             raise NothingToLearnError(
-                "the graph offers no pair to learn from: "
-                "no node has a neighbour or a node with similar attributes"
+                "the graph offers no pair to learn from: no node has a neighbour or a similar node"
             )
         return pairs
 

@@ -52,7 +52,7 @@ class HierarchyEvidence:
     n_specific, n_general : int
         Number of nodes at the specific and at the general end; a node can be at both.
     n_with_one : int
-        Special nodes with exactly one direct general node.
+        Specific nodes with exactly one direct general node.
     deep : float in [0, 1]
         Share of relationships whose general end has a general node itself; 0 in a bipartite type.
     transitive : float in [0, 1]
@@ -167,12 +167,12 @@ def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
 
 
 def inspect_hierarchy(graph: Graph, name: str) -> HierarchyEvidence:
-    """Return the general end of a relationship type and how hierarchical it is, whatever the type.
+    """Return the general end of any relationship type, and the evidence that it is a hierarchy.
 
     Parameters
     ----------
     graph : Graph
-        A graph that knows types and directions.
+        A graph with types and directions.
     name : str
         A relationship type of the graph.
 

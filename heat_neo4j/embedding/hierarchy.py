@@ -33,7 +33,7 @@ _BY_LAW = 0.02  # share of the law in the last radii, which tells apart those th
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Which nodes are more general than which, by one type of relationship.
+    """The order of nodes by generality, from one relationship type.
 
     Nodes that reach one another, as in a cycle, are equally general: relationships among them do not count,
     and each has the ancestors of all.
@@ -93,7 +93,7 @@ class Hierarchy:
 def hierarchy_of(graph: Graph, name: str, most_pairs: int = MOST_PAIRS) -> Hierarchy:
     """Return the hierarchy of a type of relationship.
 
-    Raises ValueError if the graph knows no types or has no such type, if the type orders nothing, or if its
+    Raises ValueError if the graph has no types or no such type, if the type has no order, or if its
     closure has more than `most_pairs` pairs.
     """
     evidence = inspect_hierarchy(graph, name)
@@ -101,7 +101,7 @@ def hierarchy_of(graph: Graph, name: str, most_pairs: int = MOST_PAIRS) -> Hiera
     up.sort_indices()
     ancestors, descendants = _closure(up, component, name, most_pairs)
     if not ancestors.nnz:
-        raise ValueError(f"hierarchy {name!r} orders nothing: its relationships only lead in circles")
+        raise ValueError(f"hierarchy {name!r} has no order: all its relationships are on cycles")
     edges = up.tocoo()
     counts = component[edges.row] != component[edges.col]
     return Hierarchy(
@@ -162,7 +162,7 @@ def start_by_caps(hierarchy: Hierarchy, points: Array, generator: np.random.Gene
 
 
 def inside_descendants(hierarchy: Hierarchy, points: Array) -> Array:
-    """Move points radially, as little as can be, so that each node is further inside than those below it.
+    """Move points radially, as little as possible, so that each node is nearer the centre than those below.
 
     The mean of the largest radius at and above a node and of the smallest at and below it rises downwards,
     and no such radii have a smaller largest change (isotonic regression by the largest difference).

@@ -17,7 +17,7 @@ from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.graph import Graph
 
 LISTED = 100
-"""Most similar nodes that a node has in its list, at most."""
+"""Maximum number of nodes in a node's list."""
 EXACT = 6_000
 """Largest N for which all pairs are compared."""
 
@@ -43,7 +43,7 @@ def vector_columns(graph: Graph) -> VectorColumns | None:
 
 
 def with_attributes(graph: Graph, keeps: Sequence[bool]) -> Graph:
-    """Return the graph with some of its attributes, of which `keeps` has one mark each."""
+    """Return the graph with only the attributes for which `keeps` is true."""
     assert graph.attributes is not None
     kept = np.zeros(graph.n_attributes, dtype=np.bool_)
     recipe = []

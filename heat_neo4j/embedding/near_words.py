@@ -77,8 +77,8 @@ class Words(NamedTuple):
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the most similar nodes of each node, and their weights, cumulated; shape (N, k) each.
 
-        They are chosen among the 200 nodes with the largest product of words; beyond `exact` nodes, of words
-        that few nodes have. Weights are the cubes of cosines, as in `near_vectors.near_lists`.
+        They are chosen among the 200 nodes with the largest product of words; beyond `exact` nodes, by rare
+        words only. Weights are the cubes of cosines, as in `near_vectors.near_lists`.
         """
         n = len(self.along)
         matrix = sparse.csr_array((self.rows.values, self.rows.indices, self.rows.indptr), (n, self.n_words))

@@ -25,8 +25,8 @@ _DEGREE = 0.02  # a radius is divided by this power of the degree
 def refine(points: Array, graph: Graph) -> Array:
     """Move points slightly towards their neighbours, and scale their radii by degree.
 
-    A move towards neighbours shortens radii. Those of nodes without neighbours shrink alike: else they would
-    lie far outside, the more so the more dimensions there are.
+    A move towards neighbours shortens radii. Those of isolated nodes shrink equally: otherwise they would lie
+    too far out, increasingly so in more dimensions.
     """
     refined, by_degree = np.empty_like(points), _by_degree(graph)
     before, moved_radii = radius(points), np.empty(graph.n_nodes)

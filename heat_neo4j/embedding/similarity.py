@@ -176,8 +176,8 @@ def make_similarity(
 
     A graph with vectors or texts has lists of the nodes with similar ones, too. A draw follows a list or the
     other columns in proportion to the number of attributes, so that a property counts as one whatever its
-    width; but a text counts as much as all other columns. On Debian's packages, with four of them, it found
-    more held-out links so than as one of five.
+    width; but a text counts as much as all other columns. On Debian's packages, with four other attributes,
+    this found more held-out links than a text that counts as one of five.
     """
     is_listed = [is_vector(entry) or is_text(entry) for entry in graph.provenance.attribute_recipe]
     if not any(is_listed):

@@ -119,7 +119,7 @@ class OutputFailed(HeatError):
 
 
 class CoordinatesDiffer(HeatError):
-    """Training a run again gave other bits than the coordinates in the graph."""
+    """Repeating a run's training gave bits that differ from the coordinates in the graph."""
 
     exit_code = 12
 

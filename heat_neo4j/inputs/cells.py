@@ -55,7 +55,9 @@ def typed(cells: Sequence[str], *, decimal_comma: bool = False) -> tuple[list[An
     numbers = [cell for cell in present if parse_number(cell, decimal_comma=True) is not None]
     if len(numbers) == len(present) and not decimal_comma:
         comma = min(cell for cell in present if "," in cell)
-        raise ValueError(f"{comma!r} has a decimal comma: write a point, or part the columns by semicolons")
+        raise ValueError(
+            f"{comma!r} has a decimal comma: write a point, or separate the columns by semicolons"
+        )
     return [cell or None for cell in cells], "text"
 
 

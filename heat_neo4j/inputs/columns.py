@@ -139,7 +139,7 @@ def _ends(
                 raise ValueError(f"two columns are named {double!r}: remove or rename one")
             return (plain.index(pair[0]), plain.index(pair[1])), pair != _UNDIRECTED
     for name, other in _halves(plain):
-        raise ValueError(f"a column {name!r} and none named {other!r}{did_you_mean(other, names)}")
+        raise ValueError(f"there is a column {name!r} but no {other!r}{did_you_mean(other, names)}")
     left = [place for place in range(len(names)) if place not in taken]
     if len(left) != 2:
         columns = ", ".join(names)

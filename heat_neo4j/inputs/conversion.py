@@ -101,7 +101,7 @@ def as_graph(
     """
     if isinstance(data, Graph):
         if attributes is not None:
-            raise TypeError("a Graph has its attributes in it: leave out attributes")
+            raise TypeError("a Graph already has attributes: leave out attributes")
         return data
     properties = NodeProperties(attributes, label, tuple(text), tuple(encode), recipe, key)
     chosen = {"source": source, "target": target, "weight": weight, "type": type}

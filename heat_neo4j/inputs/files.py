@@ -92,7 +92,7 @@ class _Line(NamedTuple):
 def _lacks(cell: str) -> str:
     """Describe what is missing in a cell that should be a number."""
     if parse_number(cell, decimal_comma=True) is not None:
-        return "a number: write a decimal point, or part the columns by semicolons"
+        return "a number: write a decimal point, or separate the columns by semicolons"
     try:
         value = float(cell)
     except ValueError:
@@ -220,7 +220,7 @@ def _is_header(first: _Line, header: bool | None, read: _EdgeLines) -> bool:
     if all(map(is_integer, others)):
         return True
     line = ",".join(first.cells)
-    what = f"{line!r} may be a header or an edge, as neither name comes again"
+    what = f"{line!r} may be a header or an edge, as neither name recurs"
     advice = "write a header, source,target, or say --header or --no-header (header=False in Python)"
     raise first.error(f"{what}: {advice}")
 
@@ -330,7 +330,7 @@ def _delimiter(path: Path, usual: str, first: str, number: int) -> tuple[str, bo
     if ";" in first and all(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in first.split(";")):
         return ";", True
     if _BLANKS.fullmatch(first):
-        what = f"blanks part the columns of {first!r}"
+        what = f"blanks separate the columns of {first!r}"
         raise ProjectionError(f"{path}:{number}: {what}: use commas or semicolons, or tabs in a .tsv file")
     return usual, False
 
@@ -447,7 +447,7 @@ def read_graph_files(
     decimal = next((name for name in lines.codes if name.endswith(".0") and name[:-2] in lines.codes), None)
     if decimal is not None:
         what = f"nodes are named both {decimal[:-2]!r} and {decimal!r}"
-        raise ProjectionError(f"{edges}: {what}: write the names of one node alike")
+        raise ProjectionError(f"{edges}: {what}: use one name for each node")
     table = None
     if attribute_file is not None:
         table = _read_table(Path(attribute_file), numeric=not as_columns, of_edges=lines.codes)

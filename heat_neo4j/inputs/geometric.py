@@ -79,7 +79,7 @@ def _ends(edges: Any, what: str, n_sources: int, n_targets: int) -> NDArray[np.i
     for role, rows, n in (("source", ends[0], n_sources), ("target", ends[1], n_targets)):
         beyond = np.flatnonzero((rows < 0) | (rows >= n))
         if len(beyond):
-            where = f"{what}: edge {beyond[0]} has the {role} {rows[beyond[0]]}, and there are {n} such nodes"
+            where = f"{what}: edge {beyond[0]} has the {role} {rows[beyond[0]]}, but only {n} nodes exist"
             raise ValueError(f"{where}; so have {len(beyond)} of {len(rows)} edges: correct num_nodes")
     return ends
 

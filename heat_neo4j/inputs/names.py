@@ -50,7 +50,7 @@ def check_names_meet(
         found = [place for place, names in (others or {}).items() if not known.isdisjoint(_hashable(names))]
         hint = f"; {found[0]} has such names" if found else ""
         raise ValueError(
-            f"no node with attributes is one of the graph's: the graph has {min(known, key=repr)!r}, "
+            f"no node with attributes is in the graph: the graph has {min(known, key=repr)!r}, "
             f"the attributes {strangers[0]!r}{hint}"
         )
 

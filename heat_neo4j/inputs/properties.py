@@ -118,7 +118,7 @@ class NodeProperties:
             strangers = set(framed).difference(plain)
             if strangers:
                 what = f"the data frame of nodes has {min(strangers, key=repr)!r}"
-                raise ValueError(f"{what}, which the graph has not; so {plural(len(strangers), 'row')}")
+                raise ValueError(f"{what}, which the graph lacks ({plural(len(strangers), 'row')} in all)")
             order = [row_of.get(name) for name in plain]
             return {
                 name: [None if row is None else values[row] for row in order]
@@ -211,7 +211,7 @@ class NodeProperties:
         if None in of_each:
             if self.label is None:
                 return {}, ""
-            raise ValueError(f"{name!r} holds values that are no labels: texts or whole numbers")
+            raise ValueError(f"{name!r} must hold labels only: strings or whole numbers")
         lists = [own or [] for own in of_each]
         different = sorted({each for own in lists for each in own})
         del columns[name]
@@ -231,7 +231,7 @@ class NodeProperties:
             for name in getattr(self, option):
                 if name not in columns:
                     hint = did_you_mean(name, columns)
-                    raise ValueError(f"no attribute is named {name!r}, as {option} says{hint}")
+                    raise ValueError(f"{option} names {name!r}, an unknown attribute{hint}")
 
     def _encoded(self, columns: Columns, names: Sequence[Any]) -> Attributes:
         text, encode = self.text, self.encode

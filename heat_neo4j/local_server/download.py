@@ -71,13 +71,13 @@ def _download(session: requests.Session, address: str, sha256: str) -> bytes:
     except OSError as error:  # requests' errors are OSErrors
         raise LocalServerError(
             f"cannot download {name} from Maven Central: {error}; "
-            "check the network, and if there is a proxy HTTPS_PROXY and the system's certificates"
+            "check the network, HTTPS_PROXY (if you use a proxy) and the system's certificates"
         ) from error
     content: bytes = response.content
     digest = hashlib.sha256(content).hexdigest()
     if digest != sha256:
         raise LocalServerError(
-            f"{name} is not the file that was locked: SHA-256 {digest}, expected {sha256}; "
-            "something on the way alters downloads, nothing of it was kept"
+            f"{name} differs from the locked file: SHA-256 {digest}, expected {sha256}; "
+            "something alters downloads in transit; the file was discarded"
         )
     return content

@@ -78,7 +78,7 @@ class LogMarks:
         if reasons := causes or errors:
             return reasons[-1].strip()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
-        return f"it gave no reason; the last that it logged is: {last}"
+        return f"it gave no reason; its last log line is: {last}"
 
 
 def _plain_lines(text: str) -> list[str]:

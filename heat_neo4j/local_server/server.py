@@ -213,7 +213,8 @@ class LocalServer:
         if status.uri is None:
             ended = f" ({status.note})" if status.note else ""
             raise LocalServerError(
-                f"the local server {status.name!r} ({status.version}) does not run{ended}: heat server start"
+                f"the local server {status.name!r} ({status.version}) is not running{ended}: "
+                "run `heat server start`"
             )
         return status.uri, USER, self.folder.read_password()
 

@@ -60,13 +60,13 @@ def plot_roc_panels(curves: Mapping[str, Mapping[str, Curve]]) -> Axes:
 
 def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:
     if not curves:
-        raise ValueError("curves must hold at least one")
+        raise ValueError("curves must not be empty")
     for name, curve in curves.items():
         for values in map(np.asarray, curve):
             if values.shape != np.shape(curve[0]) or values.ndim != 1 or not values.size:
                 raise ValueError(f"curve {name!r} must be two arrays of one length")
             if not ((values >= 0.0) & (values <= 1.0)).all():
-                raise ValueError(f"curve {name!r} leaves [0, 1]")
+                raise ValueError(f"curve {name!r} is not within [0, 1]")
     axes = diagram(ax, 6.4, 6.0, x=x, y=y)
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     entries = {}

@@ -112,7 +112,7 @@ def _checked_links(predicted: NDArray[np.integer[Any]] | None, n: int) -> Pairs:
     if links.ndim != 2 or links.shape[1] != 2 or not np.issubdtype(links.dtype, np.integer):
         raise ValueError(f"predicted must hold whole numbers of shape (m, 2), got shape {links.shape}")
     if links.size and not 0 <= links.min() <= links.max() < n:
-        raise ValueError(f"predicted names rows that are not among the {n} nodes")
+        raise ValueError(f"predicted has rows outside those of the {n} nodes")
     return links.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""`heat serve`: refreshes by a schedule, and does what is asked for in Cypher, until it is stopped.
+"""`heat serve`: refreshes a model on a schedule until it is stopped.
 
 It may import: `pipeline` and what that may import.
 """

@@ -46,11 +46,11 @@ class Family(NamedTuple):
 
 FAMILIES = (
     Family("heat_build", "info", "Versions of heat and of Python."),
-    Family("heat_worker_state", "stateset", "What the worker is at."),
+    Family("heat_worker_state", "stateset", "State of the worker."),
     Family("heat_worker_alive_timestamp_seconds", "gauge", "Time of the worker's last sign of life."),
     Family("heat_worker_due_timestamp_seconds", "gauge", "Time when the next refresh is due."),
-    Family("heat_tasks", "counter", "Tasks of this worker, by what came of them.", ("outcome",)),
-    Family("heat_rejections_in_a_row", "gauge", "Refreshes rejected since the last one that was not."),
+    Family("heat_tasks", "counter", "Tasks of this worker, by outcome.", ("outcome",)),
+    Family("heat_rejections_in_a_row", "gauge", "Consecutive rejected refreshes."),
     Family("heat_failures", "counter", "Failures, by error and exit code.", ("kind", "code")),
     Family("heat_last_failure_timestamp_seconds", "gauge", "Time of the last failure."),
     Family("heat_published_timestamp_seconds", "gauge", "Time when the published version was published."),
@@ -58,7 +58,7 @@ FAMILIES = (
     Family("heat_published_nodes", "gauge", "Nodes with published coordinates."),
     Family("heat_published_links", "gauge", "Published predicted links."),
     Family("heat_auroc", "gauge", "AUROC of held-out edges.", ("run",)),
-    Family("heat_degree_auroc", "gauge", "The same by the product of degrees.", ("run",)),
+    Family("heat_degree_auroc", "gauge", "AUROC by the product of degrees.", ("run",)),
     Family("heat_mean_move", "gauge", "Mean hyperbolic distance by which nodes moved.", ("run",)),
     Family("heat_overlap", "gauge", "Share of the nearest nodes that stayed the same.", ("run",)),
     Family("heat_stage_seconds", "gauge", "Seconds of each stage.", ("run", "stage")),

@@ -35,7 +35,7 @@ class Schedule:
         """
         fields = expression.split()
         if len(fields) != 5:
-            raise ValueError(f"{expression!r} is no cron expression: it must have five fields, {_FIELDS}")
+            raise ValueError(f"{expression!r} is not a cron expression: it needs five fields, {_FIELDS}")
         minute, hour, day, month, weekday = fields
         try:
             parts = [{"day": day, "day_of_week": _weekday_names(weekday)}]
@@ -45,9 +45,9 @@ class Schedule:
                 [CronTrigger(minute=minute, hour=hour, month=month, **part) for part in parts]
             )
         except ValueError as error:
-            raise ValueError(f"{expression!r} is no cron expression: {error}") from error
+            raise ValueError(f"{expression!r} is not a cron expression: {error}") from error
         if trigger.get_next_fire_time(None, datetime.now().astimezone()) is None:
-            raise ValueError(f"{expression!r} never comes")
+            raise ValueError(f"{expression!r} never fires")
         return cls(trigger, at_once=False)
 
     def first(self, now: datetime) -> datetime:
@@ -76,7 +76,7 @@ def _weekday_names(field: str) -> str:
         if slash and not dash and span != "*":
             end = 6  # "2/3" is every third day from Tuesday on
         if start > end or (slash and not (step.isdecimal() and int(step))):
-            raise ValueError(f"{part!r} is no range of week days")
+            raise ValueError(f"{part!r} is not a weekday range")
         days.update(day % 7 for day in range(start, end + 1, int(step or 1)))
     return ",".join(_WEEKDAYS[day] for day in sorted(days))
 
@@ -87,4 +87,4 @@ def _weekday(text: str) -> int:
         return _WEEKDAYS.index(text.lower())
     if text.isdecimal() and int(text) <= 7:
         return int(text)
-    raise ValueError(f"{text!r} is no day of the week (0 to 7, or sun to sat)")
+    raise ValueError(f"{text!r} is not a weekday (0 to 7, or sun to sat)")

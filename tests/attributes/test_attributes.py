@@ -47,7 +47,7 @@ def test_booleans():
     assert table_of({"open": [True, False, True]}) == (["open"], [[1.0], [0.0], [1.0]])
 
 
-def test_a_missing_number_is_the_mean_and_says_so():
+def test_missing_number_becomes_mean_with_a_mark():
     names, rows = table_of({"year": [1, None, 4, None]})
     assert names == ["year", "year:missing"]
     assert rows == [[1.0, 0.0], [2.5, 1.0], [4.0, 0.0], [2.5, 1.0]]
@@ -59,7 +59,7 @@ def test_lists_of_numbers():
     assert rows == [[1.0, 2.5], [3.0, 4.0]]
 
 
-def test_a_missing_list_is_the_means_and_says_so():
+def test_missing_list_becomes_means_with_a_mark():
     names, rows = table_of({"vector": [None, [1, 2], [3, 6]]})
     assert names == ["vector[0]", "vector[1]", "vector:missing"]
     assert rows == [[2.0, 4.0, 1.0], [1.0, 2.0, 0.0], [3.0, 6.0, 0.0]]
@@ -99,7 +99,7 @@ def test_several_properties_keep_their_order():
     assert names == ["b", "a=x", "a=y", "c", "c:missing"]
 
 
-def test_only_the_rows_asked_for_count():
+def test_only_requested_rows_count():
     result = read({"x": [1, None, 3, 100], "v": ["a", "b", "c", "d"]}, rows=[2, 0])
     assert result.names == ("x", "v=a", "v=c")
     assert dense(result.matrix).tolist() == [[3.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
@@ -139,7 +139,7 @@ def columns(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(columns())
-def test_any_chunks_in_any_order_give_what_the_slow_twin_gives(case):
+def test_any_chunks_in_any_order_match_the_slow_reference(case):
     values, chunks, max_categories = case
     names, rows = encode_slowly(values, max_categories)
     result = read(values, max_categories=max_categories, chunks=chunks)
@@ -228,7 +228,7 @@ BAD = {
     "bytes": ([b"x"], "attribute 'p' holds bytes values (b'x'): only numbers"),
     "list of booleans": ([[True]], "attribute 'p' holds lists of bool values ([True]): only numbers"),
     "list of dates": ([[date(2001, 2, 3)]], "attribute 'p' holds lists of date values"),
-    "nothing": ([None, None], "attribute 'p' is on none of the nodes that match: leave it out"),
+    "nothing": ([None, None], "attribute 'p' is on no matching node: leave it out"),
     "empty lists only": ([[], None], "attribute 'p' holds nothing but empty lists: leave it out"),
 }
 
@@ -268,7 +268,7 @@ def test_dates_are_days_and_durations_seconds():
     assert [entry["kind"] for entry in read(values).recipe] == ["date", "duration"]
 
 
-def test_times_of_day_go_round():
+def test_times_of_day_wrap():
     names, rows = table_of({"opens": [TimeOfDay(0.25), TimeOfDay(0.5), TimeOfDay(0.0), None]})
     assert names == ["opens:sin", "opens:cos", "opens:missing"]
     expected = [[1, 0, 0], [0, -1, 0], [0, 1, 0], [1 / 3, 0, 1]]
@@ -313,7 +313,7 @@ def test_texts_are_weights_of_hashed_words():
     np.testing.assert_allclose(dense(result.matrix), rows, rtol=1e-14, atol=0)
 
 
-def test_texts_are_what_scikit_learn_makes_of_them():
+def test_texts_are_encoded_as_by_scikit_learn():
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
     present = [text for text in TEXTS if text is not None]
@@ -393,7 +393,7 @@ def test_kinds_may_differ_from_label_to_label():
     assert dense(result.matrix).tolist() == [[7.0, 0.0], [7.0, 1.0]]
 
 
-def test_what_a_recipe_does_not_know_is_counted():
+def test_values_unknown_to_a_recipe_are_counted():
     attributes = [Attribute("v"), Attribute("title", text=True), Attribute("x")]
     learnt = read({"v": ["a", "b"], "title": ["one two", "two"], "x": [1, 3]}, attributes=attributes)
     table = AttributeTable(attributes, 2, max_categories=100)
@@ -465,10 +465,10 @@ def test_points_of_more_coordinates_do_not_fit_a_recipe():
 def test_a_recipe_of_other_attributes_does_not_fit():
     recipe = read({"x": [1]}).recipe
     table = AttributeTable([Attribute("x"), Attribute("y")], 1, max_categories=1)
-    with pytest.raises(RecipeError, match=r"the recipe is of attributes x, and not of x, y"):
+    with pytest.raises(RecipeError, match=r"the recipe covers attributes x, not x, y"):
         table.apply(recipe, np.arange(1))
     as_text = AttributeTable([Attribute("x", text=True)], 1, max_categories=1)
-    with pytest.raises(RecipeError, match=r"the recipe is of attributes x, and not of x \(text\)"):
+    with pytest.raises(RecipeError, match=r"the recipe covers attributes x, not x \(text\)"):
         as_text.apply(recipe, np.arange(1))
 
 
@@ -506,7 +506,7 @@ def test_a_label_without_values_is_named():
         read({"x": [1]}, attributes=attributes, labels={"Author": [False]})
 
 
-def test_what_a_recipe_holds_is_said_in_a_few_words():
+def test_a_recipe_has_a_short_description():
     values = {
         "n": [1, 2], "d": [Date(365.0), Date(367.0)], "t": [TimeOfDay(0.25), TimeOfDay(0.25)],
         "s": [Duration(10), Duration(20)], "p": [Point(7203, (1.0, 2.0))] * 2, "v": [[1, 2], [3, 4]],

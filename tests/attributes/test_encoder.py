@@ -101,7 +101,7 @@ def test_data_frames_are_encoded_and_their_recipe_encodes_new_ones():
     assert kinds == ["text", "encoded text"]
     again = as_graph(edges, nodes, recipe=graph.provenance.attribute_recipe)
     np.testing.assert_array_equal(np.asarray(again.attributes), np.asarray(graph.attributes))
-    with pytest.raises(ValueError, match="no attribute is named 'abuot', as encode says"):
+    with pytest.raises(ValueError, match="encode names 'abuot', an unknown attribute"):
         as_graph(edges, nodes, encode=["abuot"])
 
 

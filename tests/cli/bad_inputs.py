@@ -218,19 +218,19 @@ CASES = [
         "one node",
         (*EMBED, "--node-filter", "n.key = 1"),
         4,
-        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
+        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a similar node: `heat check` shows what the projection matches",
     ),
     Case(
         "no relationships",
         (*EMBED, "--relationship-filter", "false"),
         4,
-        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
+        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a similar node: `heat check` shows what the projection matches",
     ),
     Case(
         "no relationships, equal attributes",
         (*EMBED, "--relationship-filter", "false", "--attribute", "same"),
         4,
-        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
+        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a similar node: `heat check` shows what the projection matches",
     ),
     Case(
         "mixed attribute",
@@ -306,7 +306,7 @@ CASES = [
         "links without that label",
         (*EMBED, "--predict", "BadPapr-*->*"),
         4,
-        "'BadPapr-*->*': the projection has no label 'BadPapr': did you mean 'BadPaper'?",
+        "'BadPapr-*->*': the graph has no label 'BadPapr': did you mean 'BadPaper'?",
     ),
     Case(
         "links of nothing",

@@ -1,4 +1,4 @@
-"""Bad input at the command line: the exact line, the exit code, and a graph that is as it was.
+"""Bad input at the command line: the exact line, the exit code, and an unchanged graph.
 
 The last tests take the server away in the middle of a run.
 """

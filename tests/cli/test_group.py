@@ -44,7 +44,7 @@ def test_no_heavy_module_is_imported_for_help_and_usage(arguments):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_says_what_the_commands_say(name):
+def test_the_command_list_matches_the_commands(name):
     context = click.Context(heat, info_name="heat")
     command = heat.get_command(context, name)
     assert command.name == name
@@ -147,7 +147,7 @@ def test_a_group_without_a_command_shows_its_help_as_it_is():
     assert "\n  links " in result.output
 
 
-def test_what_is_not_a_number_is_told_of_auto_too():
+def test_a_bad_number_is_offered_auto():
     result = CliRunner().invoke(heat, ["embed", "--alpha", "aut"])
     assert result.exit_code == 2
     assert "'aut' is not a valid number; or give auto" in result.output
@@ -156,7 +156,7 @@ def test_what_is_not_a_number_is_told_of_auto_too():
 @pytest.mark.parametrize(
     ("given", "meant"), [(["embd"], "embed"), (["index", "staus"], "status"), (["runs", "sow"], "show")]
 )
-def test_an_unknown_command_is_answered_with_the_one_that_may_be_meant(given, meant):
+def test_an_unknown_command_gets_a_suggestion(given, meant):
     result = CliRunner().invoke(heat, given, prog_name="heat")
     assert result.exit_code == 2
     assert f"No such command {given[-1]!r}: did you mean {meant!r}?" in result.stderr

@@ -160,10 +160,10 @@ def test_check_says_that_texts_are_dates_or_numbers_and_what_to_do(invoke, cyphe
     cypher("MATCH (n:CliPaper) SET n.`the day` = '2024-05-1' + n.year % 10, n.since = '2024-05-17T08:30'")
     cypher("MATCH (n:CliPaper) SET n.price = toString(n.year) + ',5'")
     shown = invoke(*asked).stdout
-    what = "holds texts that are written as dates, each a category of its own: make them dates in Cypher with"
+    what = "holds dates as strings, each a separate category: make them dates in Cypher with"
     assert f"Advice        the day {what} SET n.`the day` = date(n.`the day`)\n" in shown
     assert f"              since {what} SET n.`since` = datetime(n.`since`)\n" in shown
-    assert "price holds texts that are written as numbers, each a category of its own: leave ident" in shown
+    assert "price holds numbers as strings, each a separate category: leave ident" in shown
     assert len(json_of(invoke(*asked, "--json"))["advice"]) == 3
     for statement in shown.split("SET ")[1:]:
         cypher(f"MATCH (n:CliPaper) SET {statement.splitlines()[0]}")
@@ -178,7 +178,7 @@ def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cyp
     cypher("MATCH (n:CliPaper) SET n.title = 'on paper ' + n.key, n.venue = 'venue ' + n.key % 20")
     (line,) = json_of(invoke(*asked, "--json"))["advice"]
     assert line == (
-        "title holds 40 different texts on 40 nodes, each a category of its own: "
+        "title holds 40 different strings on 40 nodes, each a separate category: "
         "read their words with `text`, or leave it out if it is an identifier"
     )
     (line,) = json_of(invoke(*asked, "--max-categories", "30", "--json"))["advice"]

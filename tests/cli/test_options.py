@@ -45,7 +45,7 @@ def parsed(*given, name="embed", **environment):
             return context.params
 
 
-def test_heat_toml_and_the_commands_know_the_same_keys():
+def test_heat_toml_and_the_commands_have_equal_keys():
     declared = {f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys}
     assert set(options_by_key(*COMMANDS)) == declared
 
@@ -153,12 +153,12 @@ def test_without_a_limit_a_run_may_use_the_memory_that_is_free(name, monkeypatch
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "0", "4 GBs", "four"])
-def test_what_is_no_size_is_refused(text):
+def test_invalid_sizes_are_refused(text):
     with pytest.raises(click.BadParameter, match="is not a size: give a number above 0 with KB"):
         parsed("--memory-limit", text)
 
 
-def test_nothing_given_is_the_api_with_nothing_given():
+def test_defaults_are_those_of_the_api():
     given = parsed()
     assert arguments.projection_from(given) == Projection()
     assert arguments.heat_from(given).get_params() == HEAT().get_params()
@@ -169,7 +169,7 @@ def test_nothing_given_is_the_api_with_nothing_given():
     assert set(arguments.HEAT_FIELDS) == set(HEAT().get_params())
 
 
-def test_flags_go_before_environment_and_that_before_heat_toml(tmp_path, monkeypatch):
+def test_flags_override_environment_overrides_heat_toml(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "heat.toml").write_text(
         '[connection]\nuri = "bolt://file"\nusername = "file"\ndatabase = "file"\n'
@@ -181,7 +181,7 @@ def test_flags_go_before_environment_and_that_before_heat_toml(tmp_path, monkeyp
     assert parsed("--label", "Flag")["labels"] == ("Flag",)
 
 
-def test_tables_of_heat_toml_are_taken_and_flags_go_before_them(tmp_path, monkeypatch):
+def test_heat_toml_tables_are_read_and_flags_override_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "heat.toml").write_text(
         '[projection]\nlabels = ["A"]\nrelationships = ["R"]\ntext = ["abstract"]\n'

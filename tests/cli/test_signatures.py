@@ -1,4 +1,4 @@
-"""What the command line reads of signatures and docstrings is what Python and its reader see."""
+"""The command line reads the same from signatures and docstrings as Python and its users."""
 
 import inspect
 
@@ -66,6 +66,6 @@ def test_a_docstring_gives_kind_range_and_help():
     assert patterns.help.endswith("repeat for more.  [default: the graph's patterns, except rare ones]")
 
 
-def test_what_is_not_there_is_refused():
+def test_unknown_names_are_refused():
     with pytest.raises(KeyError, match=r"client has no Database\.guess"):
         verb("guess")

@@ -31,7 +31,7 @@ def test_requests_are_taken_three_ahead_at_most():
         assert len(taken) <= number + 3
 
 
-def test_a_failure_comes_in_its_place_and_ends_it():
+def test_a_failure_is_raised_in_order_and_ends_it():
     asked = []
 
     def fetch(number):

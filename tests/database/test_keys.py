@@ -22,7 +22,7 @@ COLUMNS = {
 }
 
 
-def test_the_order_of_labels_does_not_matter_and_that_of_all_others_is_last():
+def test_label_order_does_not_matter_and_the_default_key_is_last():
     assert list(FILMS.by_label) == ["Movie", "Person", ""]
     assert (FILMS.labels, FILMS.properties) == (("Movie", "Person"), ("title", "name", "code"))
     assert NodeKeys.of({"A": "name", "B": "name"}).properties == ("name",)
@@ -44,7 +44,7 @@ def test_each_node_has_the_property_of_its_label():
     assert NAMED.value_of(["Tag"], values) is None
 
 
-def test_rows_are_label_by_label_and_nodes_without_a_key_come_last():
+def test_rows_are_grouped_by_label_and_nodes_without_key_are_last():
     places, values = NAMED.places(MASKS, 5), NAMED.values(COLUMNS, NAMED.places(MASKS, 5))
     assert rows_by_key(NAMED, places, values).tolist() == [3, 4, 0, 1, 2]
     assert rows_by_key(NodeKeys.of("code"), np.zeros(3, np.int64), [3, 1, 2]).tolist() == [1, 2, 0]
@@ -126,7 +126,7 @@ def test_the_key_of_all_other_nodes_is_looked_up_among_them():
     ("label", "hint"),
     [("Moive", ": did you mean 'Movie'?"), ("Tag", ", only Movie and Person: give an element id")],
 )
-def test_a_label_without_a_key_is_told(label, hint):
+def test_a_label_without_key_is_named(label, hint):
     with pytest.raises(ProjectionError) as caught:
         found(Database(), "Up", NAMED, [label])
     assert str(caught.value) == f"label {label!r} has no key{hint}"

@@ -411,7 +411,7 @@ def test_a_recipe_encodes_what_is_read_later(cypher, store):
         ("category", 1), ("category", 3),
     ]  # fmt: skip
     cypher(f"MATCH (n:{NODE}) REMOVE n.x")
-    with pytest.raises(ProjectionError, match="attribute 'x' is on none of the nodes that match"):
+    with pytest.raises(ProjectionError, match="attribute 'x' is on no matching node"):
         store.read_graph(projection, recipe)
     assert store.check(projection, recipe).problems[0].startswith("attribute 'x' is on none")
 

@@ -185,7 +185,7 @@ BAD = {
     "text that is a number": (
         attributed("1", "2")[0],
         {"labels": [NODE], "text": ["x"]},
-        r"text 'x' holds numbers \(1\): only strings are texts; name it as an attribute",
+        r"text 'x' holds numbers \(1\): it must hold strings; name it as an attribute",
     ),
     "text without words": (
         attributed("'a'", "'?'")[0],
@@ -206,7 +206,7 @@ BAD = {
     "attribute that is on no node of its label": (
         f"CREATE (:{NODE} {{x: 1}}), (:{OTHER} {{key: 1}})",
         {"labels": [NODE, OTHER], "label_attributes": {OTHER: ["x"]}},
-        "attribute 'ReaderOther.x' is on none of the nodes of label 'ReaderOther' that match",
+        "attribute 'ReaderOther.x' is on no matching node of label 'ReaderOther'",
     ),
     "unknown type with a factor": (
         PLAIN,
@@ -222,7 +222,7 @@ BAD = {
     "attribute that is nowhere": (
         PLAIN,
         {"labels": [NODE], "attributes": ["weight"]},
-        "attribute 'weight' is on none of the nodes that match",
+        "attribute 'weight' is on no matching node",
     ),
     "empty lists": (*attributed("[]", "[]"), "attribute 'x' holds nothing but empty lists"),
     "key missing": (*keyed("1", "null"), "key 'key' is missing on 1 of 2 nodes"),

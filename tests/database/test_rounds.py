@@ -39,7 +39,7 @@ def test_no_two_ranges_of_a_round_share_a_node(pairs, parts):
     assert sorted(written) == list(range(len(pairs)))
 
 
-def test_the_meetings_are_about_equally_long():
+def test_the_ranges_have_similar_lengths():
     rng = np.random.default_rng(0)
     source, target = rng.integers(0, 1000, size=(2, 60_000))
     _, rounds = conflict_free_rounds(source, target, 2)

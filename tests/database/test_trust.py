@@ -117,7 +117,7 @@ def test_a_call_that_makes_a_projection_is_recognised(text, expected):
     assert makes_a_projection(ast.parse(text, mode="eval").body) is expected
 
 
-def test_only_the_gate_makes_projections_of_recorded_text():
+def test_only_trusted_settings_parses_recorded_text():
     """`trusted_settings` sees every recorded filter before it can reach a statement."""
     callers = {
         name

@@ -20,7 +20,7 @@ DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "cypher/R
 CONNECTION = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
 
 
-def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):
+def test_documented_heat_toml_equals_the_options(tmp_path):
     (block,) = page_blocks("docs/command-line.md", "toml")
     (tmp_path / "heat.toml").write_text(block)
     values = read_config(tmp_path / "heat.toml")
@@ -29,7 +29,7 @@ def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_what_the_code_says_is_in_the_reference(name):
+def test_the_reference_matches_the_code(name):
     page, _ = PARTS[name]
     assert PAGES[page] == written(name, PAGES[page]), "`python -m tests.docs.reference` writes it"
 
@@ -66,7 +66,7 @@ def walk(command):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_is_typed_in_a_shell_of_your_own_is_there(page):
+def test_programs_and_goals_of_bash_blocks_exist(page):
     """Blocks of the language `bash` install, build or connect, so no test runs them."""
     goals = make_goals()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -85,7 +85,7 @@ def test_what_is_typed_in_a_shell_of_your_own_is_there(page):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_a_document_points_to_is_there(document):
+def test_targets_of_documents_exist(document):
     text = (ROOT / document).read_text(encoding="utf-8")
     folder = (ROOT / document).parent
     for target, anchor in re.findall(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)", text):

@@ -48,7 +48,7 @@ def test_names_with_few_errors_are_spelled_alike(first: str, second: str, alike:
         ("", "Federal Bureau", 0),
     ],
 )
-def test_an_acronym_is_known_by_the_initials(first: str, second: str, letters: int) -> None:
+def test_an_acronym_matches_the_initials(first: str, second: str, letters: int) -> None:
     assert Names([first, second]).acronym_length(ONE).item() == letters
     assert Names([second, first]).acronym_length(ONE).item() == letters
 
@@ -111,7 +111,7 @@ def test_neighbours_count_by_type_direction_and_rarity() -> None:
     assert shared[6, 8] == 0.0, "0 leads to one, and the other leads to 0"
 
 
-def test_a_hub_shares_with_a_pair_what_the_matrix_product_says() -> None:
+def test_row_products_with_a_hub_equal_the_matrix_product() -> None:
     rows = sparse.random_array((40, 200), density=0.1, rng=np.random.default_rng(1), format="lil")
     rows[3] = 0.5
     rows = sparse.csr_array(rows)
@@ -131,7 +131,7 @@ def test_duplicates_are_not_counted_as_other_pairs() -> None:
     assert 1.0 / (1.0 + np.exp(-fitted.log_odds[-1])) > 0.99
 
 
-def test_names_that_differ_on_purpose_are_told_from_errors() -> None:
+def test_deliberate_differences_are_not_taken_for_typos() -> None:
     texts = ["mutable map", "immutable map", "immutable list", "mutable list", "mutible map", "int long map"]
     names = Names([*texts, "long int map", "long int list", "map int long", "list int long"])
     unknown = names.have_unknown_words(np.array([[0, 1], [0, 4], [1, 4]]))
@@ -196,7 +196,7 @@ def case() -> Case:
     return Case()
 
 
-def test_doubles_come_first_and_say_why(case: Case) -> None:
+def test_duplicates_come_first_with_reasons(case: Case) -> None:
     found = case.model.duplicates(case.names, label="Club", k=3)
     assert set(zip(found.first.tolist(), found.second.tolist(), strict=True)) == case.pairs
     assert (np.diff(found.probability) <= 0.0).all()

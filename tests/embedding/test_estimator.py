@@ -50,7 +50,7 @@ def test_same_bits_for_any_number_of_threads(graph, n_threads, n_parts, eight_pr
     assert one.loss_curve_.tobytes() == other.loss_curve_.tobytes()
 
 
-def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph):
+def test_same_bits_if_the_number_of_threads_changes_between_calls(graph):
     one = trained(graph, ALONE)
     counts = iter([3, 1, 4, 2] * 1000)
     used = []
@@ -93,14 +93,14 @@ def trained(graph, team, similarity=None, **options):
     return train(start, walks, pairs.negatives, Schedule(5, 3, 4, 0.8, 0.05, 20, 1, 1), keys, team=team)
 
 
-def test_a_time_limit_that_is_kept_changes_no_bit(graph, model):
+def test_a_time_limit_not_reached_changes_no_bit(graph, model):
     assert HEAT(**QUICK, time_limit=1000.0).fit(graph).embedding_.tobytes() == model.embedding_.tobytes()
     by_buckets, kept = (HEAT(**QUICK, n_parts=4, time_limit=each).fit(graph) for each in (None, 1000.0))
     assert by_buckets.embedding_.tobytes() == kept.embedding_.tobytes() != model.embedding_.tobytes()
     assert model.training_["trained_share"] == 1.0
 
 
-def test_a_training_that_diverges_at_any_rate_says_which_parameter_to_change():
+def test_training_that_diverges_at_every_rate_names_the_parameter():
     with pytest.raises(
         DivergedError, match=r"sigma 0\.01 is too small .*: raise sigma or lower learning_rate"
     ):
@@ -112,7 +112,7 @@ def test_another_seed_gives_another_embedding(graph, model):
     assert not np.array_equal(model.embedding_, other.embedding_)
 
 
-def test_without_a_seed_one_is_drawn_and_told(graph):
+def test_a_missing_seed_is_drawn_and_stored(graph):
     first = HEAT(**{**QUICK, "random_state": None}).fit(graph)
     again = HEAT(**{**QUICK, "random_state": first.seed_}).fit(graph)
     assert first.embedding_.tobytes() == again.embedding_.tobytes()
@@ -223,7 +223,7 @@ def test_bad_parameters_are_named(graph, parameter, value, message):
 
 
 @pytest.mark.parametrize("shape", ["star", "two hubs", "hubs N/3, N/10"])
-def test_training_that_diverges_begins_anew_with_half_the_learning_rate(shape):
+def test_training_that_diverges_restarts_with_half_the_rate(shape):
     graph = make_shape(shape, 400)
     model = HEAT(learning_rate=0.4, walks_per_node=3, walk_length=40, random_state=0).fit(graph)
     halved = model.training_["learning_rate_halved"]

@@ -60,7 +60,7 @@ def few_epochs(graph: Graph, seed: int) -> DistanceScorer:
 
 
 @needs_gensim
-def test_what_methods_return_depends_on_nothing_but_the_training_graph(monkeypatch) -> None:
+def test_methods_depend_only_on_the_training_graph(monkeypatch) -> None:
     """Two worlds that differ in the held-out edges alone must look the same to every method."""
     split = split_edges(a_graph(40, 300), share=0.3, random_state=1)
     other = replace(split, test_edges=split.test_non_edges, test_non_edges=split.test_edges)

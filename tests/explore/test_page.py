@@ -1,4 +1,4 @@
-"""The page in a real browser: it walks as the hyperbolic plane does, and shows what Python knows."""
+"""The page in a real browser: it pans like the hyperbolic plane, and matches Python."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_it_loads_without_a_complaint_or_a_request(walk):
     assert walk.state["edgesDrawn"] == 120
 
 
-def test_nodes_stand_where_python_says(walk, points):
+def test_node_positions_match_python(walk, points):
     expected = to_poincare(points)
     shown = [walk.node(row) for row in range(N)]
     assert np.allclose([node["disk"] for node in shown], expected, atol=1e-12)
@@ -201,7 +201,7 @@ def test_the_isometry_stays_one_over_ten_thousand_translations(walk):
     assert np.isfinite([a_r, a_i, b_r, b_i]).all()
 
 
-def test_the_mathematics_is_pythons(walk):
+def test_formulas_match_python(walk):
     rng = np.random.default_rng(3)
     pairs = rng.uniform(-0.65, 0.65, size=(20, 2, 2))
     for p, q in pairs.tolist():
@@ -230,7 +230,7 @@ def test_the_mathematics_is_pythons(walk):
         assert abs(2 * np.arctanh(abs(back)) - 1.2) < 1e-9
 
 
-def test_one_cannot_walk_away_for_ever(walk, points):
+def test_panning_is_bounded(walk, points):
     for _ in range(12):
         drag(walk, (300, 400), (880, 400))
     farthest = np.arccosh(points[:, 2].max())
@@ -318,7 +318,7 @@ def test_listed_neighbours_are_the_exact_ones_and_lead_on(walk, deep):
     assert np.allclose(walk.node(first)["disk"], 0, atol=1e-9)
 
 
-def test_search_finds_as_one_types(walk):
+def test_search_runs_while_typing(walk):
     walk.page.keyboard.press("/")
     walk.page.keyboard.type("NODE 04")
     names = [item.inner_text() for item in walk.page.query_selector_all("#matches li")]
@@ -352,7 +352,7 @@ def test_keys_walk_and_the_reset_goes_home(walk):
     assert (state["view"], state["zoom"], state["shift"], state["selected"]) == ([1, 0, 0, 0], 1, [0, 0], -1)
 
 
-def test_every_control_has_a_name_that_is_read_out(walk):
+def test_every_control_has_an_accessible_name(walk):
     walk.select(3)
     nameless = walk.ask(
         """() => {

@@ -1,4 +1,4 @@
-"""The search that passes most pairs over finds what looking at all pairs finds, to the bit."""
+"""The pruned search returns the same bits as a scan of all pairs."""
 
 from functools import lru_cache
 
@@ -233,7 +233,7 @@ def test_points_that_are_near_lie_together():
     assert np.median(sides.prod(axis=1)) < whole.prod() / 50
 
 
-def test_a_search_is_exact_in_more_dimensions_than_are_laid_out_alike_on_all_machines():
+def test_search_is_exact_where_the_block_layout_depends_on_the_machine():
     n, k = GROUP * BLOCK, 12
     embedding = points(dimensions=PROJECTED + 1, scale=0.2, n=n)
     columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])

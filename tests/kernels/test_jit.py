@@ -48,7 +48,7 @@ def files(folder, ending):
     return found
 
 
-def test_what_is_whole_is_used(folder):
+def test_intact_files_are_used(folder):
     assert [use(folder), use(folder)] == [0, 1]
 
 
@@ -101,7 +101,7 @@ def nowhere(tmp_path):
     return run, temporary
 
 
-def test_where_no_cache_can_be_written_a_temporary_folder_takes_it_and_it_is_said_once(nowhere):
+def test_without_a_writable_cache_a_temporary_folder_is_used_and_logged_once(nowhere):
     run, temporary = nowhere
     for _ in range(2):
         result, path, lasts, said = run()

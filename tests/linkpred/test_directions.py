@@ -74,7 +74,7 @@ def test_links_of_ends_that_are_alike_have_no_direction_and_a_note_counts_them()
     assert f"{len(links)} of {len(links)} predicted links have no direction" in links.notes[0]
 
 
-def test_of_two_patterns_that_join_the_same_labels_the_direction_of_the_ends_wins() -> None:
+def test_the_direction_of_the_ends_decides_between_patterns_of_the_same_labels() -> None:
     a, b = np.arange(60) < 30, np.arange(60) >= 30
     # Each of B has three relationships from nodes 0 to 14 and two to nodes 15 to 29.
     of_b = np.arange(30, 60)
@@ -86,7 +86,7 @@ def test_of_two_patterns_that_join_the_same_labels_the_direction_of_the_ends_win
     assert not np.isin(links.source, np.arange(15, 30)).any()
 
 
-def test_what_was_only_ever_a_target_is_recommended_no_target() -> None:
+def test_nodes_that_are_only_targets_get_no_recommendation() -> None:
     mothers, children = (
         np.tile(np.arange(30), 4),
         30 + np.random.default_rng(0).permutation(np.tile(np.arange(30), 4)),

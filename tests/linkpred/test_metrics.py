@@ -40,7 +40,7 @@ def test_node_ranking_equals_the_twin(decimals: int) -> None:
     assert slow["mean_rank"] > 0  # the twin of a whole graph is compared in test_evaluation_ranking.py
 
 
-def test_node_ranking_at_its_ends() -> None:
+def test_node_ranking_extremes() -> None:
     best = metrics.node_ranking([1.0, 2.0], [3.0, 4.0])
     assert best.ranks.tolist() == [1.0, 1.0]
     assert best.average_precision == 1.0
@@ -75,7 +75,7 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends() -> None:
 
 
 @pytest.mark.parametrize("function", ["average_precision", "roc_curve"])
-def test_they_refuse_what_is_empty_or_nan(function: str) -> None:
+def test_empty_and_nan_input_is_refused(function: str) -> None:
     for edges, others in (([], [1.0]), ([1.0], [])):
         with pytest.raises(ValueError, match="needs edges and non-edges"):
             getattr(metrics, function)(edges, others)

@@ -50,7 +50,7 @@ def lists_of(points: np.ndarray, graph: Graph, pattern: Pattern | None) -> Short
 
 
 @pytest.mark.parametrize("pattern", [READS, CITES, None])
-def test_candidates_are_lawful_rise_and_come_once_in_any_blocks(pattern: Pattern | None) -> None:
+def test_candidates_are_allowed_sorted_and_unique_in_any_blocks(pattern: Pattern | None) -> None:
     points, graph = library()
     if pattern is None:
         graph = Graph(graph.adjacency, graph.attributes)

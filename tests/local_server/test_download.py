@@ -143,7 +143,7 @@ def test_certificates_are_checked_by_the_system_store(authority, monkeypatch):
 def test_a_file_that_is_not_the_locked_one_is_not_kept(repository, monkeypatch, tmp_path):
     jar = repository.add("one", b"good")
     repository.files[f"/{jar.path.as_posix()}"] = b"evil"
-    with pytest.raises(LocalServerError, match=r"one-1\.0\.jar is not the file that was locked: SHA-256"):
+    with pytest.raises(LocalServerError, match=r"one-1\.0\.jar differs from the locked file: SHA-256"):
         install(monkeypatch, [jar], tmp_path)
     assert stored(tmp_path) == []
 

@@ -146,7 +146,7 @@ def test_a_killed_server_is_noticed_and_starts_again_with_what_was_committed(thr
     status = twin(server).status()
     assert not status.running
     assert f"its process {pid} is gone" in status.note
-    with pytest.raises(LocalServerError, match=f"does not run .its process {pid} is gone"):
+    with pytest.raises(LocalServerError, match=f"is not running .its process {pid} is gone"):
         server.connection()
     pid = server.start(START_TIMEOUT).pid
     assert query(server, "MATCH (n:Kept) RETURN n.value AS value")[0]["value"] == 43

@@ -42,7 +42,7 @@ IN_USE = (
         ),
         ("jvm arguments: -XX:+ExitOnOutOfMemoryError", "jvm arguments"),
         ("{not json", "{not json"),
-        ("", "it gave no reason; the last that it logged is: nothing"),
+        ("", "it gave no reason; its last log line is: nothing"),
     ],
 )
 def test_the_reason_is_found_in_the_log(folder, text, innermost):

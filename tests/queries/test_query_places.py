@@ -150,7 +150,7 @@ def length(toy, path):
     return sum(toy.apart(a, b) for a, b in pairwise(path))
 
 
-def test_the_shortest_path_is_the_one_of_least_length_among_those_of_fewest_steps(store, toy):
+def test_shortest_path_has_least_length_among_those_of_fewest_steps(store, toy):
     several = out_of_reach = 0
     for i, value in enumerate(toy.names):
         for other in toy.names[:i]:

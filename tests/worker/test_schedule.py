@@ -88,11 +88,11 @@ def test_either_day_will_do_where_both_are_given():
     [
         ("0 3 * *", "five fields"),
         ("61 3 * * *", "61"),
-        ("0 3 * * 8", "'8' is no day of the week"),
-        ("0 3 * * fri-mon", "'fri-mon' is no range"),
-        ("0 3 * * 1/0", "'1/0' is no range"),
+        ("0 3 * * 8", "'8' is not a weekday"),
+        ("0 3 * * fri-mon", "'fri-mon' is not a weekday range"),
+        ("0 3 * * 1/0", "'1/0' is not a weekday range"),
         ("0 3 * nevermonth *", "nevermonth"),
-        ("0 0 30 2 *", "never comes"),
+        ("0 0 30 2 *", "never fires"),
     ],
 )
 def test_what_is_no_cron_expression_is_said_in_one_line(expression, told):

@@ -434,7 +434,13 @@ def _without_tuples(value: Any) -> Any:
 
 
 def read_runs(connection: Connection, model: str | None = None) -> list[RunRecord]:
-    """Return the runs in this database (of one `model`, if given), latest first."""
+    """Return the runs in this database (of one `model`, if given), latest first.
+
+    Raises
+    ------
+    ConnectionFailed
+        If the server is lost.
+    """
     return [run for run in read_bookkeeping(connection, history=True).runs if model in (None, run.model)]
 
 

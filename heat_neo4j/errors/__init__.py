@@ -13,7 +13,7 @@
     ├── LeaseHeld                9   another process writes versions of the model; nothing was published
     ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
     ├── OutputFailed            11   the work is done, but its output cannot be written to stdout
-    ├── CoordinatesDiffer       12   training a run again gave other bits than those in the graph
+    ├── CoordinatesDiffer       12   repeating a training gave bits that differ from the graph
     ├── NotVerifiable           13   a run cannot be trained again: its graph or its record is incomplete
     └── NotReady                14   the installation or the server has a problem
 

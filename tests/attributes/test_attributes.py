@@ -483,7 +483,7 @@ def test_a_recipe_of_other_attributes_does_not_fit():
         ([Date(1.0), 1.0], False, r"mixes dates \(1970-01-02\) and numbers \(1.0\)"),
         ([Point(7203, (math.nan, 0.0))], False, "has a value that is NaN"),
         (["a b", 1], True, r"mixes strings \('a b'\) and numbers"),
-        ([1], True, r"text 'p' holds numbers \(1\): only strings are texts"),
+        ([1], True, r"text 'p' holds numbers \(1\): it must hold strings"),
         ([["a"]], True, r"text 'p' holds lists of strings"),
         (["a", ""], True, "text 'p' has no word of two letters or more"),
     ],
@@ -502,7 +502,7 @@ def test_points_of_two_systems_are_refused_across_chunks():
 
 def test_a_label_without_values_is_named():
     attributes = [Attribute("x", "Author")]
-    with pytest.raises(ProjectionError, match=r"'Author.x' is on none of the nodes of label 'Author' that"):
+    with pytest.raises(ProjectionError, match=r"'Author.x' is on no matching node of label 'Author'"):
         read({"x": [1]}, attributes=attributes, labels={"Author": [False]})
 
 

@@ -182,7 +182,7 @@ def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cyp
         "read their words with `text`, or leave it out if it is an identifier"
     )
     (line,) = json_of(invoke(*asked, "--max-categories", "30", "--json"))["advice"]
-    assert line.startswith("title holds 30 and more different texts on 40 nodes")
+    assert line.startswith("title holds 30 and more different strings on 40 nodes")
     cypher("MATCH (n:CliPaper) WHERE n.key > 0 SET n.title = 'on paper ' + n.key % 20")
     assert json_of(invoke(*asked, "--json"))["advice"] == []
 

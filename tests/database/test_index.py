@@ -670,7 +670,7 @@ def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, ha
     if harm == "similarity":
         cypher(CREATE.format(INDEX, LABEL, EMBEDDING, 3))  # cosine is the server's default
     (problem,) = store.index_status(NAMES.model).problems
-    assert ("is not as it must be" if harm in ("dimension", "similarity") else "is gone") in problem
+    assert ("has wrong settings" if harm in ("dimension", "similarity") else "is missing") in problem
     assert store.create_index(NAMES.model).problems == ()
     expect_index(of_ours(cypher)[INDEX], LABEL, 3)
     expect_found(cypher, points)
@@ -715,7 +715,7 @@ def test_an_index_that_failed_is_told_and_made_anew(server, store, cypher, graph
         (STAGED, r"a vector index failed: the disk is full; run .* is incomplete"),
         pytest.param(
             INDEX,
-            r"a vector index failed: the disk is full; run .* is published, but plain names",
+            r"a vector index failed: the disk is full; run .* is published, but some properties",
             marks=pytest.mark.slow,
         ),
     ],

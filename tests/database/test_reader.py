@@ -413,7 +413,7 @@ def test_a_recipe_encodes_what_is_read_later(cypher, store):
     cypher(f"MATCH (n:{NODE}) REMOVE n.x")
     with pytest.raises(ProjectionError, match="attribute 'x' is on no matching node"):
         store.read_graph(projection, recipe)
-    assert store.check(projection, recipe).problems[0].startswith("attribute 'x' is on none")
+    assert store.check(projection, recipe).problems[0].startswith("attribute 'x' is on no matching node")
 
 
 ALL = Projection([NODE, OTHER], [LINK, LINK2], weight="weight", attributes=["x", "tag"], key="key")

@@ -510,7 +510,7 @@ def test_clearing_the_version_before_forgets_it(store, cypher, graph):
     assert not KEPT & set(model_node(cypher))
     expect_seen(store, cypher, graph, 1, 1)
     expect_in_graph(cypher, runs[1], previous_links=None)
-    with pytest.raises(ProjectionError, match="has no version before"):
+    with pytest.raises(ProjectionError, match="has no previous version"):
         store.rollback(MODEL)
 
 
@@ -617,7 +617,7 @@ def test_pruning_the_version_before_removes_all_of_it(store, cypher, graph):
     expect_in_graph(cypher, runs[2], previous_links=None)
     assert not KEPT & set(model_node(cypher))
     expect_seen(store, cypher, graph, 2, 2)
-    with pytest.raises(ProjectionError, match="has no version before"):
+    with pytest.raises(ProjectionError, match="has no previous version"):
         store.rollback(MODEL)
     assert statuses(store).keys() == {run.run_id for run in runs}
 

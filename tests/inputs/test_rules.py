@@ -401,7 +401,7 @@ def test_texts_that_make_poor_categories_are_named_with_advice():
     for values, advice in (
         (
             [f"word {row}" for row in range(n)],
-            "'about' holds 30 different texts on 30 nodes.*text= of as_graph",
+            "'about' holds 30 different strings on 30 nodes.*text= of as_graph",
         ),
         ([f"{row}.5" for row in range(n)], "'about' holds numbers as strings.*astype"),
         (["2024-01-01"] * n, "'about' holds dates as strings.*to_datetime"),

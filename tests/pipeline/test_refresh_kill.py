@@ -70,7 +70,7 @@ def test_a_server_killed_during_a_refresh(throwaway_server):
             doomed = Neo4jStore(driver)
             with (
                 before_first(doomed, SETTLING, lambda: crash(local)),
-                pytest.raises(HeatError, match="plain names still hold values of the version before"),
+                pytest.raises(HeatError, match="some properties still hold values of the previous version"),
             ):
                 refresh(doomed, JOB)
         local.start()

@@ -69,6 +69,8 @@ def clear(
         Clear all runs of all models.
     dry_run : bool
         Only report what would be removed.
+    on_progress : callable or bool
+        Called with ("remove", 0 or 1, 1) for each model; True draws bars.
 
     Returns
     -------
@@ -243,6 +245,8 @@ def prune(
 
     Parameters
     ----------
+    model : str
+        Name of the model.
     records : int
         Number of latest run nodes to keep that have no other data in the graph, at least 0.
     previous : bool
@@ -251,6 +255,8 @@ def prune(
         Only count; remove nothing.
     lease : Lease, optional
         The model's lease, if the caller holds it; taken here if not given.
+    on_progress : callable or bool
+        Called with ("remove old version", 0 or 1, 1); True draws bars.
 
     Returns
     -------

@@ -37,6 +37,8 @@ PARTS = {"write/lock_hold", "write/lease_hold"}  # of other statements
 PARTS_OF_SEARCH = {
     "read/text_hits": "CYPHER 5\n{} RETURN n, score",
     "read/vector_hits": "CYPHER 5\n{} RETURN n, score",
+    "read/line_index": "CYPHER 5\nMATCH (m) WITH m, m.vector AS u, 1.0 AS norm, 1.0 AS radius"
+    " CALL (m, u, norm, radius) {{\n{}\n}}\nRETURN n, steps",
     "read/around_index": "CYPHER 5\nMATCH (m) WITH m, m.vector AS u CALL (m, u) {{\n{}\n}}\nRETURN n",
 }
 PREDICATES = {"read/same_node", "read/same_space"}  # on a node n at a position i
@@ -228,6 +230,8 @@ def test_the_server_understands_every_statement(server, cypher, name):
     names = {each: FRAGMENTS.get(each, f"an {each}") for each in placeholders}
     if name in {"read/relationship_keys", "read/sample_schema"}:  # they write the colon themselves
         names["types"] = "CITES"
+    if name == "read/neighbours_line":
+        names["candidates"] = Fragment(load_statement("read/line_index"))
     statement = load_statement(name, **names)
     if name in PARTS:
         statement += "\nRETURN 1 AS one"

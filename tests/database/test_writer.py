@@ -286,6 +286,25 @@ def test_a_version_of_links_alone_leaves_coordinates_alone(store, cypher, graph)
     assert (node["linkRun"], node["previousLinkRun"]) == (links[1], links[0])
 
 
+def test_ids_of_published_nodes_are_read_only_if_some_left(store, cypher, graph):
+    points = random_points(N, 1)
+    store.write_embedding(graph, points, names=NAMES)
+    moved = np.arange(N) == 3
+    for left in (False, True):
+        sent = []
+        if left:
+            cypher(f"MATCH (n:`{LABEL}` {{key: 5}}) REMOVE n:`{LABEL}` SET n:WriterForeign")
+            graph = ring_graph(cypher, LABEL)
+            points, moved = np.delete(points, 5, axis=0), np.delete(moved, 5)
+        store.tracer = lambda statement, _, sent=sent: sent.append(statement)
+        with store.start_run(graph, names=NAMES) as run:
+            run.send_coordinates(check_coordinates(points, len(points), "poincare"), {}, changed=moved)
+            run.publish()
+        store.tracer = None
+        reads_ids = [each for each in sent if "WHERE n.`writerTestRun` = $space\nRETURN elementId(n)" in each]
+        assert bool(reads_ids) == left
+
+
 @pytest.mark.parametrize("kind", ["poincare", "klein"])
 def test_a_run_of_some_nodes_writes_no_others(store, cypher, graph, kind):
     """Nodes that did not move keep the run that trained them, and are not written to."""

@@ -336,7 +336,7 @@ class Run:
         rows = np.arange(len(coordinates.values)) if changed is None else np.flatnonzero(changed)
         missing = self._stage(coordinates, rows, space)
         if changed is not None:
-            self._stage_leavers(space)
+            self._stage_leavers(space, len(changed) - len(rows))
         self._record = replace(
             self._with_facts(facts),
             coordinates=coordinates.kind,
@@ -380,13 +380,21 @@ class Run:
         self._staged += written
         return len(rows) - written
 
-    def _stage_leavers(self, space: str) -> None:
-        """Stage published nodes that are no longer in the projection as nodes without coordinates."""
-        ids = self._nodes_of(space)
-        if self._reach.labels and len(ids) < self._version["nodeCount"]:
+    def _stage_leavers(self, space: str, kept: int) -> None:
+        """Stage published nodes that are no longer in the projection as nodes without coordinates.
+
+        `kept` nodes of the projection keep their coordinates. If that is all that keep some, nobody has left,
+        and no ids are read.
+        """
+        nodes, unstaged = self._count(space)
+        if self._reach.labels and nodes < self._version["nodeCount"]:
             self._reach.extend(self._version)
-            ids = self._nodes_of(space)
-        leavers = sorted(set(ids).difference(self._graph.node_ids))
+            unstaged = self._count(space)[1]
+        if unstaged <= kept:
+            return
+        find = load_statement("read/coordinates_of_space", run=self._names.run, labels=self._reach.nodes)
+        rows = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
+        leavers = sorted({row["id"] for row in rows}.difference(self._graph.node_ids))
 
         def columns(begin: int, end: int) -> Mapping[str, Any]:
             return {"ids": leavers[begin:end]}
@@ -405,11 +413,12 @@ class Run:
                 space=space,
             )
 
-    def _nodes_of(self, space: str) -> Sequence[str]:
-        """Return the element ids of the nodes with published coordinates of a space."""
-        find = load_statement("read/coordinates_of_space", run=self._names.run, labels=self._reach.nodes)
-        rows = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
-        return [row["id"] for row in rows]
+    def _count(self, space: str) -> tuple[int, int]:
+        """Return how many nodes have published coordinates of a space, and how many of these are unstaged."""
+        runs = {"run": self._names.run, "staged_run": self._names.staged.run}
+        count = load_statement("read/space_count", labels=self._reach.nodes, **runs)
+        (row,) = self._connection.read(count, {"space": space}, doing="counting published nodes")
+        return row["nodes"], row["kept"]
 
     def send_values(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
         """Stage values of the nodes of some rows; see `write_values`."""

@@ -118,7 +118,7 @@ def _evaluation(function: Callable[Concatenate[Any, P], R]) -> Callable[Concaten
 class Database(Closing):
     """A Neo4j database: reads graphs from it, and publishes, refreshes and queries models in it.
 
-    `connect` opens one. Each command of ``heat`` is a method of the same name, with the same parameters.
+    `connect` opens one. Most commands of ``heat`` are methods of the same name; `load` reads a model.
 
     Raises
     ------
@@ -302,7 +302,7 @@ class Database(Closing):
         mode : {"auto", "local", "warm", "full"}
             What to do; auto decides by what has changed.
         dry_run : bool
-            Only read, and print the plan.
+            Only read and plan; write nothing.
         on_progress : callable or bool
             Called with the stages of the work; True draws bars.
 

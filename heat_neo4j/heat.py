@@ -127,7 +127,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         then 16, and up to 32 on graphs of two million nodes and more, or 64 with more walks.
     refine : bool, default True
         Move trained points a little towards their neighbours, and adjust radii to degrees. The paper does
-        not. See `refinement`. With a hierarchy, radii are moved so that each node is inside those below it.
+        not do this. With a hierarchy, radii are moved so that each node is inside those below it.
     time_limit : float above 0, default: none
         Stop training after this many seconds, or shortly after, and keep the result. A training that needs no
         more gives the same bits as without a limit.
@@ -637,7 +637,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         rules : bool
             Drop links that the relationships rule out, such as a second director of a film.
         on_progress : callable or bool
-            Called with ("links <pattern>", nodes done, nodes considered); True draws bars.
+            Called with ("<pattern>: links", nodes done, total nodes); True draws bars.
 
         Returns
         -------

@@ -37,7 +37,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Clusters(Result):
-    """Groups of nodes on two or three levels; each group is part of one on the level above.
+    """Groups of nodes on one or more levels; each group is part of one on the level above.
 
     Parameters
     ----------

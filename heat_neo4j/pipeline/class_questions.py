@@ -85,9 +85,8 @@ def classify(
 ) -> Classification:
     """Predict a property of the nodes that lack it, such as a category.
 
-    It learns from the nodes that have the property: from the published coordinates, attributes, those of
-    neighbours, relationships, and the property of neighbours. What it learns is tried on nodes that were held
-    out; the figures are printed.
+    It learns from nodes that have the property: from their published coordinates, attributes, neighbours'
+    attributes, relationships, and neighbours' values. Its accuracy on held-out nodes is reported.
 
     Parameters
     ----------

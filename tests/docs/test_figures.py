@@ -58,7 +58,7 @@ def fraction(value):
     ("command", "printed", "shown", "rounded"),
     [
         ("shelf wn18rr", r"wn18rr +mrr (\S+)", "| WN18RR, filtered MRR | {} |", short),
-        ("shelf wn18rr", r"glosses +mrr (\S+)", "| the same with glosses as text | {} |", short),
+        ("shelf wn18rr", r"glosses +mrr (\S+)", "| WN18RR with glosses as text | {} |", short),
         ("shelf wn18rr", r"umls +mrr (\S+)", "| UMLS, filtered MRR | {} |", short),
         ("shelf wn18rr", r"kinships +mrr (\S+)", "| Kinships, filtered MRR | {} |", short),
         ("shelf wn18rr", r"ndcg@10 (\S+)", "| MovieLens-100K, nDCG@10 | {} |", short),

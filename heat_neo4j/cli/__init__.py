@@ -11,24 +11,24 @@ COMMANDS = {
     "estimate": "Estimate what a run needs: memory, time, bytes written.",
     "embed": "Read a graph, embed it, write coordinates and predicted links.",
     "refresh": "Bring a model up to date with as little work as possible.",
-    "serve": "Keep a model fresh by a schedule.",
+    "serve": "Keep a model fresh on a schedule.",
     "rollback": "Publish the previous version again.",
-    "prune": "Remove what no reader needs: remains of dead runs, old records.",
+    "prune": "Remove unneeded data: remains of dead runs, old records.",
     "links": "Predict links from the published embedding and write them.",
     "plot": "Draw a published model: disk, reliability, degrees.",
-    "evaluate": "Measure HEAT on your graph, beside simpler methods.",
-    "explore": "Make a web page of the disk to explore.",
-    "neighbours": "List the nodes nearest to one.",
-    "recommend": "List the likeliest links that one node lacks.",
+    "evaluate": "Compare HEAT with simpler methods on your graph.",
+    "explore": "Save an interactive page of a model.",
+    "neighbours": "List a node's nearest nodes.",
+    "recommend": "List the likeliest missing links of a node.",
     "explain": "Explain why one node would be linked to another.",
     "classify": "Predict a property that some nodes lack.",
     "clusters": "Group nodes on several levels, and name the groups.",
     "duplicates": "List nodes that are probably the same thing.",
-    "mcp": "Answer language models that speak MCP, over stdio or HTTP.",
+    "mcp": "Serve a model to MCP clients over stdio or HTTP.",
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Create, inspect or drop the vector index of a published model.",
     "runs": "List the runs in the database, or show one.",
-    "verify": "Train a run again and compare every bit.",
+    "verify": "Repeat a training and compare every bit.",
     "clear": "Remove what runs have written, and only that.",
     "load": "Load an edge list with attributes and labels into Neo4j.",
     "server": "Start, stop or inspect a local Neo4j server.",
@@ -44,11 +44,11 @@ HOMES = {"duplicates": "links", "rollback": "versions", "prune": "versions"}
 def heat(context: click.Context) -> None:
     """Hyperbolic embeddings of attributed graphs, living in Neo4j.
 
-    Takes a graph out of a live Neo4j, gives every node coordinates in hyperbolic space and writes them back
-    with predicted links, so that Cypher can ask for nearest neighbours, hierarchy and missing links.
+    Reads a graph from Neo4j, gives every node coordinates in hyperbolic space and writes them back with
+    predicted links, so that Cypher can query nearest neighbours, hierarchy and missing links.
 
-    Connection: NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE, or flags, or heat.toml; without
-    any, the local server of `heat server start`.
+    Connection: NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE, flags or heat.toml; by default
+    the server of `heat server start`.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

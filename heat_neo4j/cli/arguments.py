@@ -1,4 +1,4 @@
-"""The objects of the Python API, made from what a command was given."""
+"""Build objects of the Python API from command-line options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _section(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def made(factory: Callable[..., Result], **arguments: Any) -> Result:
-    """Call `factory`; an argument it refuses is a mistake on the command line."""
+    """Call `factory`; convert its errors to usage errors."""
     try:
         return factory(**arguments)
     except (TypeError, ValueError) as error:
@@ -58,7 +58,7 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
 
 
 def key_from(flag: str, given: Sequence[tuple[str, str]]) -> Mapping[str, str]:
-    """Return a property for each label, and under "" one for nodes with none of them, as the options say."""
+    """Return the property of each label; the one under "" is for nodes with none of them."""
     key: dict[str, str] = {}
     for label, name in given:
         if label in key:
@@ -80,7 +80,7 @@ def heat_from(options: Mapping[str, Any]) -> HEAT:
 
 
 def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `pipeline.embed` and `Job` both take."""
+    """Return arguments of `pipeline.embed` and `Job`."""
     same = ("coordinates", "overwrite", "index")
     return {
         "projection": projection_from(options),
@@ -93,7 +93,7 @@ def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def memory_limit(options: Mapping[str, Any]) -> int:
-    """Return the bytes that a run may use: all that is free, if nobody has set a limit."""
+    """Return the bytes that a run may use: the limit, or all free memory."""
     from heat_neo4j._utils.memory import free_memory
 
     limit: int | None = options["memory_limit"]
@@ -128,7 +128,7 @@ def _not_given() -> frozenset[str]:
 
 
 def links_from(options: Mapping[str, Any]) -> LinkOptions:
-    """Return which links the options ask for."""
+    """Return the requested `LinkOptions`."""
     from heat_neo4j.pipeline.job import LinkOptions
 
     arguments = _section("links", options)

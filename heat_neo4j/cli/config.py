@@ -1,6 +1,6 @@
-"""Read heat.toml: the place for options that do not change from run to run.
+"""Read heat.toml, the file with default values of options.
 
-A flag wins over an environment variable, and that over heat.toml. A password has no place in the file.
+Flags override environment variables, which override heat.toml. The file must not hold a password.
 """
 
 import difflib
@@ -30,8 +30,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 def read_config(path: Path | None = None) -> dict[str, Any]:
     """Read and check a file, or heat.toml of the working directory if there is one.
 
-    Returned are values by dotted key, such as ``{"heat.alpha": 0.2}``. A file that cannot be read, is not
-    TOML, holds a password, or has an unknown section or key or a value of the wrong kind is a `ConfigError`.
+    Returned are values by dotted key, such as ``{"heat.alpha": 0.2}``. Raises `ConfigError` if the file is
+    unreadable, not TOML, holds a password, or has an unknown section or key or a value of the wrong kind.
     """
     source = path if path is not None else Path(CONFIG_NAME)
     if path is None and not source.exists():

@@ -52,7 +52,7 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     else:
         yield "Task", f"link prediction: {_task(evaluation)}"
     if settings.get("split") == "random":
-        yield "", "any edges are held out: nodes may lose all of theirs"
+        yield "", "random edges are held out: nodes may lose all"
     elif settings.get("split") == "connected":
         yield "", "every node that has an edge keeps one"
     if "since" in settings:

@@ -47,7 +47,7 @@ class Failure(click.ClickException):
 class Option(click.Option):
     """An option whose help shows its default; the help lists it under a heading.
 
-    `level` says whether ``--help`` lists it, only ``--help-all``, or nothing, as only heat.toml can set it.
+    `level`: listed by ``--help``, only by ``--help-all``, or by neither (set in heat.toml only).
     `key` is its dotted name there, such as ``"heat.alpha"``.
     """
 
@@ -112,7 +112,7 @@ class HeatCommand(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; its log says which model it is about."""
+        """Run the command; its log records the model."""
         ctx.meta[LOG_MODEL] = ctx.params.get("model")
         return super().invoke(ctx)
 
@@ -139,7 +139,7 @@ class HeatCommand(click.Command):
 
 
 class _SuggestingGroup(click.Group):
-    """A group that suggests a command of a similar name for one that it does not have."""
+    """A group that suggests a similar name for an unknown command."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the command that the arguments begin with."""
@@ -201,7 +201,7 @@ class HeatGroup(_SuggestingGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        # The driver tells its log of every attempt that it repeats; we tell what came of it.
+        # The driver logs every retry; we report only the outcome.
         logging.getLogger("neo4j").addHandler(logging.NullHandler())
         log = Log()
         try:

@@ -42,12 +42,12 @@ class Installation:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A line on each thing that is wrong."""
+        """One line per problem."""
         if self.compiled.folder is not None:
             return ()
         return (
-            "compiled code cannot be kept, so that every run compiles anew: set NUMBA_CACHE_DIR to a folder "
-            "that can be written to",
+            "compiled code cannot be cached, so every run compiles again: set NUMBA_CACHE_DIR to a "
+            "writable folder",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _version(name: str) -> str | None:
 
 
 def _extras() -> dict[str, dict[str, str | None]]:
-    """Return what each extra of ours asks for; none if we are not installed, but run from a folder."""
+    """Return the requirements of each extra; none if run from a source folder."""
     found: dict[str, dict[str, str | None]] = defaultdict(dict)
     for extra, name in _asked_for():
         found[extra][name] = _version(name)

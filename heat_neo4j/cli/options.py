@@ -1,4 +1,4 @@
-"""Options as commands take them: those of the settings, and what all commands share."""
+"""Command options: those of settings, and those that all commands share."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ def option(*names: str, **arguments: Any) -> Decorator[Function]:
 
 
 def caption_option(**arguments: Any) -> Decorator[Any]:
-    """Declare by which properties pictures and pages name nodes."""
+    """Declare the option for node names in pictures and pages."""
     text = "Node property to name nodes by, or the nodes with a label; repeat for more labels."
     return option(
         "--caption", type=Keyed(), multiple=True, metavar="[LABEL=]PROPERTY",
@@ -46,7 +46,7 @@ def stack(*decorators: Decorator[Function]) -> Decorator[Function]:
 
 
 def setting_options(*names: str, level: Level | None = None) -> Decorator[Any]:
-    """Give a command the options of settings, by sections or keys, at a level in the place of their own."""
+    """Add the options of settings, given by section or key, to a command; `level` overrides theirs."""
     return stack(*[_option_of(setting, level or setting.level) for setting in settings_of(*names)])
 
 
@@ -63,9 +63,9 @@ def parameter_options(
     metavar: str | None = None,
     flags: Mapping[str, str] | None = None,
 ) -> Decorator[Any]:
-    """Give a command options for parameters of a function; --help-all alone shows those of `more`.
+    """Give a command options for parameters of a function; only --help-all shows those in `more`.
 
-    `flags` has those that are not called as elsewhere, `metavar` is the placeholder of texts.
+    `flags` overrides the usual names, `metavar` is the placeholder of strings.
     """
     return stack(*[
         _option_for(
@@ -115,7 +115,7 @@ def _use_config(context: click.Context, _: click.Parameter, path: Path | None) -
 
 
 def _as_arguments(value: Any, multiple: bool) -> Any:
-    """Return a value of heat.toml as the command line has it: a table as pairs, one an option."""
+    """Convert a value of heat.toml to option values: a table becomes pairs."""
     if not isinstance(value, Mapping):
         return [value] if multiple and isinstance(value, str) else value
     lists = {name: item if isinstance(item, list) else [item] for name, item in value.items()}
@@ -132,7 +132,7 @@ def _into_meta(key: str) -> Callable[[click.Context, click.Parameter, int], None
 
 
 def checked_picture(_: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Find out now what would otherwise go wrong with a picture and its file at the end."""
+    """Check before the work that the picture can be drawn and written."""
     if path is not None:
         from heat_neo4j.plots import FORMATS, check_installed
 

@@ -35,9 +35,9 @@ _pressed = threading.Event()
 class Reporter:
     """A progress callback: bars on a terminal, plain lines elsewhere, both on stderr.
 
-    Use it as a context manager, so that a bar is closed before an error is printed. A quiet one, which
-    ``--json`` without ``-v`` makes it, says nothing unless the stream is a terminal. With ``--log-json`` its
-    lines are objects of the log, and there are no bars.
+    Use it as a context manager, so that a bar is closed before an error is printed. If quiet (``--json``
+    without ``-v``), it prints nothing unless the stream is a terminal. With ``--log-json`` it writes log
+    objects instead of bars.
     """
 
     def __init__(self, *, quiet: bool | None = None, stream: TextIO | None = None) -> None:
@@ -62,7 +62,7 @@ class Reporter:
         self.close()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take note that `done` of `total` units of `stage` are done; raise a Ctrl-C that got lost."""
+        """Take note that `done` of `total` units of `stage` are done; raise a deferred Ctrl-C."""
         check_interrupt()
         if self._silent:
             return
@@ -205,9 +205,9 @@ def _finite(value: Any) -> Any:
 
 
 class Log:
-    """Says lines of the log on stderr: as `form` makes them for people, or with ``--log-json`` as objects.
+    """Writes log lines to stderr: formatted by `form`, or as JSON objects with ``--log-json``.
 
-    It may be called from any thread; it is made in that of the command, whose options it goes by.
+    Callable from any thread; create it in the command's thread, since it reads its options.
     """
 
     def __init__(self, form: Callable[[str], str] = "heat: {}".format, *, file: TextIO | None = None) -> None:
@@ -221,7 +221,7 @@ class Log:
         return bool(self._meta.get(LOG_JSON))
 
     def __call__(self, line: str, **fields: Any) -> None:
-        """Say a line; only a log as data has the `fields`."""
+        """Write a line; only JSON logs have the `fields`."""
         if self.as_json:
             text = json_line(line, **{"model": self._meta.get(LOG_MODEL), **fields})
             _echo(text, err=True, file=self._file)
@@ -245,7 +245,7 @@ def print_log_line(line: str) -> None:
 
 
 def log_of_machines(line: str, **fields: Any) -> None:
-    """Say a line that people are told on stdout already, so only a log as data needs it."""
+    """Log, only with ``--log-json``, a line that stdout already shows."""
     log = Log()
     if log.as_json:
         log(line, **fields)
@@ -253,7 +253,7 @@ def log_of_machines(line: str, **fields: Any) -> None:
 
 @contextmanager
 def log_lines(write_line: Callable[[str], None] = print_log_line) -> Iterator[None]:
-    """Say each line of the log of this package, and not in another way too, while the block runs.
+    """Send this package's log lines to `write_line` only, while the block runs.
 
     `write_line` is called from whichever thread logs.
     """
@@ -273,8 +273,8 @@ def remembered_interrupts() -> Iterator[None]:
     """Remember Ctrl-C while the block runs, to raise it again at the next report of progress.
 
     Python drops a KeyboardInterrupt that is raised while it runs inside a callback of compiled code or a
-    finaliser: a long run would go on as if nothing had been pressed. Where somebody else handles the signal,
-    or it is ignored (a job in the background), all stays as it is.
+    finaliser: a long run would go on as if nothing had been pressed. If another handler is set, or the signal
+    is ignored (a background job), nothing changes.
     """
     _pressed.clear()
     is_default = (

@@ -29,7 +29,7 @@ _WITH_EXAMPLES = 5  # patterns whose likeliest links are shown
 
 
 class Counted(NamedTuple):
-    """What a number stands before, where it is 1 and where it is another."""
+    """The text after a number: if it is 1, and otherwise."""
 
     one: str
     several: str
@@ -57,8 +57,8 @@ COUNTS: Mapping[str, Counted] = {
         "relationship weighs 0: left out", "relationships weigh 0: left out"
     ),
     "relationships_without_weight": Counted(
-        "relationship has no weight: it weighs what --default-weight says, 1 by default",
-        "relationships have no weight: they weigh what --default-weight says, 1 by default",
+        "relationship has no weight: it has the weight --default-weight, 1 by default",
+        "relationships have no weight: they have the weight --default-weight, 1 by default",
     ),
     "relationships_without_time": Counted(
         "relationship has no time: it stays in training", "relationships have no time: they stay in training"
@@ -74,7 +74,7 @@ COUNTS: Mapping[str, Counted] = {
 
 
 def log_run(run: RunRecord) -> None:
-    """Say to a log as data what came of a run."""
+    """Log the outcome of a run as JSON."""
     outcome = "published" if run.status == "complete" else run.status
     fields = {"event": "finished", "outcome": outcome, "run": run.run_id or None}
     log_of_machines(f"{outcome}: {run.kind} of model {run.model!r}", **fields)
@@ -129,7 +129,7 @@ def describe(
     try:
         yield from _judged(run)
     except (KeyError, TypeError, ValueError):
-        yield "Quality", "the run's node has been changed: what it says of its quality cannot be read"
+        yield "Quality", "the run's node was changed: its quality cannot be read"
     if run.damaged:
         yield "Damaged", f"properties of the run's node that cannot be read: {', '.join(run.damaged)}"
     if run.error is not None:
@@ -212,7 +212,7 @@ def pattern_lines(
             rest = sum(counts.values()) - sum(counts[pattern] for pattern in shown)
             yield f"{plural(len(counts) - len(shown), 'other pattern')}: {rest:,} together (--json lists all)"
     except (AttributeError, KeyError, TypeError, ValueError):
-        yield "the run's node has been changed: what it says of its patterns cannot be read"
+        yield "the run's node was changed: its patterns cannot be read"
 
 
 def _example(link: LinkExample) -> str:
@@ -250,7 +250,7 @@ def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
     if drift:
         stayed = "" if drift["overlap"] is None else f", {drift['overlap']:.0%} of nearest nodes stayed"
         moved = f"{drift['moved']:,} of {plural(drift['nodes'], 'node')} moved"
-        yield "Drift", f"{moved}, all by {drift['mean']:.3f} in the mean{stayed}"
+        yield "Drift", f"{moved}, all by {drift['mean']:.3f} on average{stayed}"
 
 
 def _few(names: Sequence[str]) -> str:
@@ -266,17 +266,17 @@ def likely_hierarchy(name: str, words: str) -> tuple[str, str]:
 
 
 def _hierarchy(training: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield which hierarchy radii follow, or that they follow none and which there might be."""
+    """Yield the hierarchy that radii follow; if none, the types that look like one."""
     if "hierarchy" in training:
         yield "Hierarchy", display_text(training["hierarchy"]["evidence"], _LONGEST_EVIDENCE)
     elif found := training.get("hierarchies_found"):
         yield likely_hierarchy(*found[0])
     elif "hierarchies_found" in training:
-        yield "Hierarchy", "none found: radii reflect mostly the number of relationships"
+        yield "Hierarchy", "none found: radii mostly reflect the number of relationships"
 
 
 def _alpha(training: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how often steps follow attributes, and which of these tell linked nodes from others."""
+    """Yield how often steps follow attributes, and which of these are informative."""
     measured = training.get("attributes", ())
     if not measured:
         return

@@ -1,8 +1,7 @@
 """Every setting: options, heat.toml and the reference in docs/settings.md come from here.
 
 A setting is a parameter of the Python API: its signature gives type and default, its docstring range and
-help. Declared here is what these cannot say: flags, placeholders, where a setting is shown, and what only
-commands have.
+help. This module adds flags, placeholders, help levels, and settings that only commands have.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +24,7 @@ HEADINGS = {
     "serve": "Serving",
     "log": "Logging",
     "limits": "Embedding",
-    "write": "Writing",
+    "write": "Model",
     "links": "Predicted links",
 }
 """The sections of heat.toml, each with its heading in the help."""
@@ -47,7 +46,7 @@ FLAGS = {
     "pattern": "--predict", "target_labels": "--target-label", "reverse": "--to", "run_id": "--run",
     "everything": "--all", "label_shares": "--label-share", "alphas": "--alpha", "properties": "--property",
 }  # fmt: skip
-"""Options that are not called as their parameters, most because they are given once for each value."""
+"""Options not named after their parameters, mostly because they can be repeated."""
 
 
 def flag_of(name: str) -> str:
@@ -124,7 +123,7 @@ def _from(
 ) -> Iterator[Setting]:
     """Yield a setting for each parameter of a class or function, or for those that have `names` in heat.toml.
 
-    `common` and `file` name those of these levels.
+    `common` and `file` list names by level.
     """
     for own, given in source.parameters.items():
         if (names is not None and own not in names) or given.annotation == "Mapping[str, Any]":
@@ -171,16 +170,16 @@ SETTINGS = (
            file="max_auroc_drop max_below_degree min_overlap max_move"),
     *_from("refresh", _JOB, {"lease_seconds": "lease_seconds", "records": "records"}, file="lease_seconds"),
     Setting("serve.every", Duration(), "common", metavar="TIME",
-            help="Refresh now, and so often: 90s, 15m, 2h, 1d."),
+            help="Refresh now, and every TIME: 90s, 15m, 2h, 1d."),
     Setting("serve.cron", click.STRING, "common", metavar="EXPRESSION",
             help="Refresh by a cron expression of five fields, in local time (TZ)."),
-    Setting("serve.give_up_after", Duration(), "file", "How long to wait for a server that is away.", "1d"),
+    Setting("serve.give_up_after", Duration(), "file", "How long to wait for an unreachable server.", "1d"),
     Setting("serve.health_file", FILE, "common", metavar="FILE",
-            help="Write a sign of life there every few seconds."),
+            help="Write a heartbeat there every few seconds."),
     Setting("serve.metrics_file", FILE, "file", metavar="FILE",
             help="Write metrics there, for node_exporter, which reads names that end in .prom."),
     Setting("serve.metrics_port", Count(min=1, max=65_535), "file",
-            "Answer with metrics, for Prometheus, at this port of 127.0.0.1.", metavar="N"),
+            "Serve Prometheus metrics at this port of 127.0.0.1.", metavar="N"),
     Setting("log.json", click.BOOL, "more", flag="--log-json", parameter="log_json", envvar="HEAT_LOG_JSON",
             help="Log to stderr as JSON, one object per line.  [env: HEAT_LOG_JSON]", default=False),
     *_from("limits", _EMBED, {"memory_limit": "memory"}),
@@ -196,7 +195,7 @@ SETTINGS = (
 
 
 def settings_of(*names: str) -> list[Setting]:
-    """Return the settings of the sections or keys, in the order given; a KeyError if there is none such."""
+    """Return the settings of the sections or keys, in the order given; KeyError if unknown."""
     chosen = [
         (name, setting) for name in names for setting in SETTINGS if name in (setting.section, setting.key)
     ]

@@ -1,4 +1,4 @@
-"""What stops a command that runs until it is told to end."""
+"""Stop a long-running command by signals."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from types import FrameType
 
 @contextmanager
 def stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """Call `stop` by SIGINT or SIGTERM; a second one does not wait for the work to be put down."""
+    """Call `stop` on SIGINT or SIGTERM; a second signal interrupts the work at once."""
     signals = 0
 
     def stop_or_break(number: int, frame: FrameType | None) -> None:

@@ -1,6 +1,6 @@
 """Signatures and docstrings of the Python API, of which the command line is made.
 
-They are read from the source: to import it takes longer than most commands do.
+They are read from the source, as imports take longer than most commands.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Parameter:
 
     @property
     def help(self) -> str:
-        """The first sentence of the docstring, and the default that only words can give."""
+        """The first sentence of the docstring, and a default given in words."""
         sentence = re.split(r"(?<=\.)\s", self.text, maxsplit=1)[0].replace("`", "")
         text = f"{sentence.rstrip('.')}; repeat for more." if self.multiple else sentence
         words = re.search(r"default: (.+)", self.kind)
@@ -53,7 +53,7 @@ class Parameter:
 
     @property
     def multiple(self) -> bool:
-        """Whether the command line takes one value an option."""
+        """Whether the option is repeated for each value."""
         return "sequence of" in self.kind or "mapping of" in self.kind
 
     @cached_property

@@ -34,7 +34,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
 
 
 class Keyed(click.ParamType):  # type: ignore[type-arg]
-    """A property, of the nodes with a label if there is one and a "=" before it."""
+    """PROPERTY, or LABEL=PROPERTY for the nodes with a label."""
 
     name = "property"
 

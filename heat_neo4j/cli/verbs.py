@@ -33,9 +33,9 @@ def verb_command(
     check: Callable[[Any], None] = lambda found: None,
     document: Callable[[Any, dict[str, Any]], Any] = lambda found, options: found.to_dict(),
 ) -> Callable[[Show], click.Command]:
-    """Return a decorator: what shows a verb's result becomes the command that calls the verb.
+    """Return a decorator that turns a function showing a result into the command.
 
-    Texts without a default, and the parameters in `arguments`, have no flag. `given` returns the arguments
+    Strings without a default, and `arguments`, are positional. `given` returns the arguments
     that no single option holds. With ``--json`` the `document` of the result is printed. `check` raises an
     error if the result is a failure. `called` is the command's name if it differs from the verb's; `more` is
     the end of its help.
@@ -77,7 +77,7 @@ def _place(parameter: Parameter) -> str:
 
 
 def call(name: str, options: Mapping[str, Any], **given: Any) -> Any:
-    """Call a method of `Database` with those of the options that it takes, and what is given beside them."""
+    """Call a method of `Database` with the options that it takes, and the arguments `given`."""
     parameters = verb(name).parameters
     arguments = {own: _value(parameters[own], options[own]) for own in parameters if own in options}
     if "memory_limit" in arguments:
@@ -100,7 +100,7 @@ def _function(name: str, store: Any) -> Callable[..., Any]:
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
-    """Return what an option gives as Python has it: lists that are empty are not given."""
+    """Return an option's value for Python; an empty list becomes the default."""
     if parameter.name in ("pattern", "patterns") and value:
         from heat_neo4j.patterns import check_pattern
 

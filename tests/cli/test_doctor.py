@@ -85,18 +85,18 @@ def test_what_is_not_installed_but_runs_is_told(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "requires", missing)
-    assert said(run())["Extras"] == ["not known: heat is not installed, but runs from its folder"]
+    assert said(run())["Extras"] == ["unknown: heat runs from a folder, not installed"]
 
 
 @pytest.mark.parametrize(
     ("compiled", "text", "code"),
     [
-        (CompiledCode(None, False, False), "cannot be kept", 14),
+        (CompiledCode(None, False, False), "not cached", 14),
         (CompiledCode(Path("/x"), True, True), "kept in /x", 0),
         (
             CompiledCode(Path("/x"), False, False),
-            "none yet; the first run takes some seconds to make it, kept in /x, a temporary folder: "
-            "set NUMBA_CACHE_DIR to one that stays",
+            "none yet; the first run compiles it in some seconds, kept in /x, a temporary folder: "
+            "set NUMBA_CACHE_DIR to a permanent one",
             0,
         ),
     ],
@@ -107,17 +107,17 @@ def test_where_compiled_code_is_kept(monkeypatch, compiled, text, code):
     assert said(result)["Compiled code"] == [text]
     if code:
         problem = said(result)["Problems"][0]
-        assert problem.startswith("compiled code cannot be kept")
-        assert result.stderr == f"heat: something is wrong: {problem}\n"
+        assert problem.startswith("compiled code cannot be cached")
+        assert result.stderr == f"heat: problems found: {problem}\n"
         both = run(*NOBODY, code=14)
         assert len(said(both)["Problems"]) == 2
-        assert both.stderr.startswith("heat: something is wrong in 2 places, first: compiled code cannot")
+        assert both.stderr.startswith("heat: problems found in 2 places, first: compiled code cannot")
 
 
 def test_a_server_that_cannot_be_reached_is_a_problem():
     result = run(*NOBODY, code=14, NEO4J_PASSWORD="of nobody")
     assert "no Neo4j answers at bolt://127.0.0.1:1" in said(result)["Problems"][0]
-    assert result.stderr.startswith("heat: something is wrong: no Neo4j answers")
+    assert result.stderr.startswith("heat: problems found: no Neo4j answers")
     assert result.stderr.count("\n") == 1
     assert "of nobody" not in result.output
     document = json.loads(run(*NOBODY, "--json", code=14, NEO4J_PASSWORD="of nobody").stdout)

@@ -124,9 +124,9 @@ def test_the_latest_edges_are_held_out(files):
     [
         (("links", "--picture", "x.txt"), 2, "--picture must end in .png, .svg, .pdf, got 'x.txt'"),
         (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
-        (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file in the place of --attribute"),
-        (("links", "--label", "A"), 2, "--label: with --edges, directions and types do not"),
-        (("links", "--predict", "A-R->B"), 2, "--predict: with --edges, directions and types do not"),
+        (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file instead of --attribute"),
+        (("links", "--label", "A"), 2, "--label: --edges ignores directions and types"),
+        (("links", "--predict", "A-R->B"), 2, "--predict: --edges ignores directions and types"),
         (("links", "--attribute-file", "none.csv"), 2, "'--attribute-file': File 'none.csv' does not exist"),
         (("links", "--share", "1"), 2, "--share"),
     ],
@@ -142,7 +142,7 @@ def test_walks_by_direction_are_refused_for_edges_that_have_none(files, tmp_path
     monkeypatch.chdir(tmp_path)
     result = run("links", *named(files, "edges"), *QUICK, code=2)
     assert (
-        "forward and type_balance of heat.toml: with --edges, directions and types do not count"
+        "forward and type_balance of heat.toml: --edges ignores directions and types: use heat load"
         in result.stderr
     )
 

@@ -92,7 +92,7 @@ def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     assert json_of(invoke("index", "drop", *MODEL, "--json")) == {"model": "cli near", "dropped": []}
     assert invoke("index", "status", *MODEL).stdout == f"{nothing}: `heat index create` makes one\n"
     assert json_of(invoke("index", "status", *MODEL, "--json"))["indexes"] == []
-    assert "every node was looked at" in invoke("neighbours", "c3", *MODEL).stderr
+    assert "all nodes were scanned" in invoke("neighbours", "c3", *MODEL).stderr
 
     before = apart_from_versions(before)
     made = invoke("index", "create", *MODEL)
@@ -183,9 +183,9 @@ def test_neighbours_are_a_table(invoke, cypher):
     assert all(re.fullmatch(r"c\d+ +2020-\d\d-\d\d +\d+\.\d{4} +\d+\.\d{4} +CliNear", line) for line in lines)
     distances = [float(line.split()[2]) for line in lines]
     assert distances == sorted(distances)
-    assert result.stderr == "from the vector index, certified\n"
+    assert result.stderr == "from the vector index, complete\n"
     exact = invoke("neighbours", "c3", *MODEL, "--k", "4", "--show", "code", "--show", "day", "--exact")
-    assert (exact.stdout, exact.stderr) == (result.stdout, "every node was looked at\n")
+    assert (exact.stdout, exact.stderr) == (result.stdout, "all nodes were scanned\n")
 
 
 def test_neighbours_are_named_by_their_keys(invoke, cypher):
@@ -224,7 +224,7 @@ def test_neighbours_are_filtered(invoke):
     assert all(re.fullmatch(r"c\d+", line[0]) for line in lines)
     assert {line[1] for line in lines} == {"2001"}
     nothing = invoke("neighbours", "c3", *MODEL, "--node-filter", "n.year > 3000")
-    assert (nothing.stdout, nothing.stderr) == ("", "no node fits\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "no matches\n")
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_check_lists_all_problems_and_fails(invoke, cypher):
     assert problems[0].startswith("weight 'weight' is not usable: 2 negative, e.g. -1.0 from node ")
     assert problems[1].startswith("              attribute 'year' mixes strings ('none') and numbers")
     last = result.stderr.splitlines()[-1]
-    assert last == f"heat: `heat embed` would stop at 2 problems, first: {problems[0]}"
+    assert last == f"heat: `heat embed` would fail at 2 problems, first: {problems[0]}"
 
 
 def test_estimate_prints_what_a_run_needs(invoke, cypher):
@@ -304,7 +304,7 @@ def test_clear_asks_and_takes_no_for_an_answer(invoke, cypher, monkeypatch):
     shown = invoke("clear", "--model", "cli", "--dry-run").stdout
     assert re.fullmatch(r"would remove 1 run, values of 40 nodes, \d+ predicted links\n", shown)
     refused = invoke("clear", "--model", "cli", code=2)
-    assert "--yes says that this is meant" in refused.stderr
+    assert "pass --yes to confirm" in refused.stderr
     monkeypatch.setattr("heat_neo4j.cli.commands.clear._can_ask", lambda: True)
     assert invoke("clear", "--model", "cli", code=130, input="n\n").stderr.endswith("heat: interrupted\n")
     assert snapshot(cypher) == published

@@ -115,7 +115,7 @@ def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
     assert result.stderr == f"heat: {tmp_path}/bad.csv:2: 1 column where the first line has 2\n"
     (tmp_path / "types.csv").write_text("source,target,type\na,b,KNOWS\nb,c,KNOWS\n")
     result = invoke(str(tmp_path / "types.csv"), code=4)
-    assert "has relationships of type 'KNOWS', and 'LINK' would be made: name the one type" in result.stderr
+    assert "has relationships of type 'KNOWS', not 'LINK': name the one type" in result.stderr
     result = invoke(str(tmp_path / "types.csv"), "--relationship", "KNOWS", code=2)
     assert result.stderr.startswith("heat: no server given: ")
     result = invoke(edges, code=2)
@@ -123,4 +123,4 @@ def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
     assert "does not exist" in invoke(str(tmp_path / "none.csv"), code=2).stderr
     assert "cannot be empty" in invoke(edges, "--label", "", code=2).stderr
     given = ["--label", "User", "--target-label", "Film", "--key", "Film=code"]
-    assert "nodes of all labels have one key here: --key code" in invoke(edges, *given, code=2).stderr
+    assert "all labels share one key here: --key code" in invoke(edges, *given, code=2).stderr

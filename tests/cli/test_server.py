@@ -44,7 +44,7 @@ def test_before_the_first_start_there_is_nothing(heat_home_folder):
     assert run("list").output == "there is no local server yet: heat server start\n"
     assert json.loads(run("list", "--json").output) == []
     assert run("stop", "--name", "other").output.splitlines() == [
-        f"local server 'other', Neo4j {release.version}: does not run" for release in RELEASES.values()
+        f"local server 'other', Neo4j {release.version}: not running" for release in RELEASES.values()
     ]
     assert not (heat_home_folder / "servers").exists(), "looking must not leave traces"
 

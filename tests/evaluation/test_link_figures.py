@@ -271,7 +271,7 @@ def test_the_tables_are_printed_pattern_by_pattern(monkeypatch, tmp_path) -> Non
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
     assert lines[1].endswith("edges held out (0.15 asked for), ranked among all other targets")
-    assert lines[2].strip() == "any edges are held out: nodes may lose all of theirs"
+    assert lines[2].strip() == "random edges are held out: nodes may lose all"
     best = ["MRR", "Hits@10", "P@10", "P@100", "P@written", "recall"]
     for pattern, more in ((RATED, []), (KNOWS, ["direction"])):
         begin = next(row for row, line in enumerate(lines) if line.startswith(f"{pattern}  "))

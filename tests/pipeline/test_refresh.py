@@ -392,7 +392,7 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     published = papers.seen()
     failed = run("refresh", *OPTIONS, "--config", str(strict), code=10)
     assert failed.stderr.splitlines()[-1].startswith("heat: run ")
-    assert "was rejected and recorded, what was published stays: nodes moved by" in failed.stderr
+    assert "was rejected; the published version stays: nodes moved by" in failed.stderr
     assert papers.seen() == published
     assert "warm" in run("refresh", *OPTIONS).stdout
     rolled = run("rollback", "--model", MODEL)

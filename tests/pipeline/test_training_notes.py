@@ -68,7 +68,7 @@ def test_a_hierarchy_that_was_not_asked_for_is_named():
 
 
 def test_without_a_hierarchy_radii_are_explained():
-    none = ["none found: radii reflect mostly the number of relationships"]
+    none = ["none found: radii mostly reflect the number of relationships"]
     assert lines(fitted(), CHILD, CHILD - 1) == none
 
 

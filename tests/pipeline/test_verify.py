@@ -254,7 +254,7 @@ def test_what_is_published_and_what_is_kept_are_verified(server, store, cypher, 
     assert 0 < document["largest_distance"] < 1e-14
     distance_told = f"{document['largest_distance']:.3g}"
     assert told.stderr == (
-        f"heat: run {second} is not in the graph as it was trained: 1 of {N} nodes differs, by a hyperbolic "
+        f"heat: run {second} differs from its training: 1 of {N} nodes differs, by a hyperbolic "
         f"distance of at most {distance_told}\n"
     )
     papers.rewire(1)

@@ -1,4 +1,4 @@
-"""``heat check``: what is there, what a projection matches, what would go wrong."""
+"""``heat check``: what a projection matches, and its problems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 def _raise(report: ProjectionReport) -> None:
     if report.problems:
         several = f" at {len(report.problems)} problems, first" if len(report.problems) > 1 else ""
-        raise ProjectionError(f"`heat embed` would stop{several}: {report.problems[0]}")
+        raise ProjectionError(f"`heat embed` would fail{several}: {report.problems[0]}")
 
 
 @verb_command(
@@ -39,12 +39,12 @@ def _raise(report: ProjectionReport) -> None:
     setting_options("projection", "write.model"),
     setting_options(*OF_EMBED, level="file"),
     database_options,
-    more="The exit code is 4 if `heat embed` would stop.",
+    more="The exit code is 4 if `heat embed` would fail.",
     given=_given,
     check=_raise,
 )
 def check(report: ProjectionReport, options: dict[str, Any]) -> None:
-    """Print what is there, and what is wrong."""
+    """Print the matches and the problems."""
     facts(_lines(report))
 
 

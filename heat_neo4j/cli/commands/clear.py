@@ -1,4 +1,4 @@
-"""``heat clear``: take back what runs have written."""
+"""``heat clear``: remove what runs have written."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ heat clear --model heat --yes
 def clear(yes: bool, dry_run: bool, **options: Any) -> None:
     """Remove what runs have written, and only that.
 
-    Removes coordinates, radii, run ids, predicted links and run nodes; with a model also the classes and
-    clusters that were made of it. A published run is unpublished first. If a local refresh made it, the
-    previous version goes too, because both share nodes; run `heat rollback` first to keep that. Your own
-    nodes, relationships and properties stay.
+    Removes coordinates, radii, run ids, predicted links and run nodes; for a model also the classes and
+    clusters made from it. A published run is unpublished first. If a local refresh made it, the previous
+    version goes too, because both share nodes; run `heat rollback` first to keep that. Your own nodes,
+    relationships and properties stay.
     """
     chosen = {name: options[name] for name in CHOICES}
     if sum(map(bool, chosen.values())) != 1:
@@ -62,7 +62,7 @@ def clear(yes: bool, dry_run: bool, **options: Any) -> None:
 
 def _ask(report: ClearReport) -> None:
     if not _can_ask():
-        raise click.UsageError(f"would remove {_summary(report)}: --yes says that this is meant")
+        raise click.UsageError(f"would remove {_summary(report)}: pass --yes to confirm")
     click.confirm(f"Remove {_summary(report)}?", abort=True, err=True)
 
 
@@ -72,6 +72,6 @@ def _can_ask() -> bool:
 
 def _summary(report: ClearReport) -> str:
     runs, links = plural(len(report.runs), "run"), plural(report.links, "predicted link")
-    others = f", and with that the version of run {' and '.join(report.others)}, which shares it"
+    others = f", and the version of run {' and '.join(report.others)}, which shares data"
     values = f"{runs}, values of {plural(report.nodes, 'node')}, {links}"
     return values + (others if report.others else "")

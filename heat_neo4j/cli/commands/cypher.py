@@ -25,14 +25,14 @@ heat cypher show nearest --label Paper --property id
 heat cypher show links_of --label Paper --property id --model papers
 """
 _OF_RADII = ("ancestors", "descendants", "most_general", "most_specific")
-_MOSTLY_DEGREE = "radii reflect mostly the number of relationships"
+_MOSTLY_DEGREE = "radii mostly reflect the number of relationships"
 RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -p k=5"
 
 name_options: Decorator[Any] = stack(
-    option("--label", metavar="LABEL", help="Label by which the query finds nodes, if it has one."),
+    option("--label", metavar="LABEL", help="Label of the nodes to find, if the query uses it."),
     option("--property", "key", metavar="PROPERTY",
            help="Property by which it finds and shows nodes; your index over both is used.  "
-                "[default: to run, the model's key]"),
+                "[default in run: the model's key]"),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(
     "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",
@@ -89,7 +89,7 @@ def show(name: str, label: str | None, key: str | None, model: str | None, **opt
 def run(name: str, label: str | None, key: str | None, parameters: Sequence[str], **options: Any) -> None:
     """Run a query and print its rows.
 
-    A query only reads. `heat cypher show NAME` lists its parameters.
+    It only reads. `heat cypher show NAME` lists its parameters.
     """
     from heat_neo4j._utils.display import display_text
     from heat_neo4j.database.query_files import load_query
@@ -111,7 +111,7 @@ def run(name: str, label: str | None, key: str | None, parameters: Sequence[str]
 
 
 def _names(label: str | None, key: str | None) -> dict[str, str]:
-    """Return those of the names that were parameters."""
+    """Return the names that were given."""
     return {name: value for name, value in (("label", label), ("property", key)) if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""``heat demo``: the whole of it on a graph that every machine has."""
+"""``heat demo``: every step on a graph that every machine has."""
 
 from __future__ import annotations
 
@@ -37,12 +37,11 @@ SEED = 0
 FEW, HUB = 10, 60  # neighbours: fewer tell too little of a module, and one with more is near everything
 INTRODUCTION = """\
 Which module of Python's standard library imports which? That graph goes into a Neo4j server on this
-machine, gets coordinates in hyperbolic space there, and is asked five questions in Cypher.
+machine, is embedded in hyperbolic space, and answers five questions in Cypher.
 """
 PROBABILITY = f"""
-   probability: the share of pairs with such a score that were links when a tenth was held out. Modules with
-   fewer than {FEW} or more than {HUB} neighbours are left out: too little is known of the former, the latter
-   are near all."""
+   probability: the share of held-out pairs with such a score that were links. Modules with fewer than {FEW}
+   or more than {HUB} neighbours are left out: the former have too little data, the latter are near all."""
 EXAMPLE = """
 heat demo
 heat demo --picture library.svg
@@ -100,7 +99,7 @@ def _server(
 def _run(
     store: Neo4jStore, imports: ImportGraph, picture: Path, progress: Progress
 ) -> tuple[RunReport, list[Answer]]:
-    """Load, embed, ask and draw; print what comes of it as it comes, but for ``--json``."""
+    """Load, embed, query and draw; print results as they come, except with ``--json``."""
     from heat_neo4j._utils.progress import prefixed
     from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, draw_modules, load_modules
     from heat_neo4j.heat import HEAT
@@ -130,7 +129,7 @@ def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> Non
     links = plural(run.links_written, "predicted import")
     measured = [] if report.score is None else [each.mrr for each in report.score.figures.values()]
     if measured and measured[0] is not None:
-        links += f"; imports held back rank among all modules with MRR {measured[0]:.2f}"
+        links += f"; held-out imports rank among all modules with MRR {measured[0]:.2f}"
     pairs = f"{run.pair_count:,} pairs of modules met in walks" if run.pair_count else ""
     print_line()
     facts([("Graph", f"the standard library of Python {imports.version}, read from its source")])
@@ -166,7 +165,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _show_end(picture: Path, status: ServerStatus | None) -> None:
-    """Print where the picture is, how to look around in the graph, and how to be rid of it."""
+    """Print where the picture is, and how to explore and remove the graph."""
     print_line()
     facts([("Picture", str(picture.absolute()))])
     if status is not None:

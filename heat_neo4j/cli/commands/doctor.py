@@ -27,9 +27,9 @@ RIGHTS = {"read": "read", "write": "write", "index": "make indexes"}
 def doctor(**options: Any) -> None:
     """Check your installation and your server.
 
-    Run it first when something is wrong, and attach its output to a report: it contains no password. It
-    checks this machine, and the named server or the running local one. It writes nothing and reads
-    nothing of your graph. The exit code is 14 if something is wrong.
+    Run it first when something is wrong, and attach its output to an issue: it contains no password. It
+    checks this machine, and the named server or the running local one. It writes nothing and does not read
+    your graph. The exit code is 14 if something is wrong.
     """
     from heat_neo4j.cli.installation import installation
 
@@ -49,11 +49,11 @@ def doctor(**options: Any) -> None:
         facts(headed("Problems", problems or ["none"]))
     if problems:
         first = f" in {len(problems)} places, first" if len(problems) > 1 else ""
-        raise NotReady(f"something is wrong{first}: {problems[0]}")
+        raise NotReady(f"problems found{first}: {problems[0]}")
 
 
 def _server(options: Mapping[str, Any]) -> tuple[ServerReport | None, Sequence[str]]:
-    """Return the report on the server, None if there is none or it cannot be asked; and what is wrong."""
+    """Return the report on the server, None if there is none or it fails; and the problems."""
     try:
         if not names_server(options):
             return None, ()
@@ -73,14 +73,14 @@ def _lines_here(here: Installation) -> Iterator[tuple[str, str]]:
     yield "Compiled code", _compiled(here)
     yield from headed("Extras", map(_extra, here.extras, here.extras.values()))
     if not here.extras:
-        yield "Extras", "not known: heat is not installed, but runs from its folder"
+        yield "Extras", "unknown: heat runs from a folder, not installed"
 
 
 def _compiled(here: Installation) -> str:
     if here.compiled.folder is None:
-        return "cannot be kept"
-    state = "" if here.compiled.is_there else "none yet; the first run takes some seconds to make it, "
-    advice = "" if here.compiled.lasts else ", a temporary folder: set NUMBA_CACHE_DIR to one that stays"
+        return "not cached"
+    state = "" if here.compiled.is_there else "none yet; the first run compiles it in some seconds, "
+    advice = "" if here.compiled.lasts else ", a temporary folder: set NUMBA_CACHE_DIR to a permanent one"
     return f"{state}kept in {here.compiled.folder}{advice}"
 
 

@@ -56,12 +56,12 @@ def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
             yield "", f"{stage}: {format_bytes(count)}"
     threads = plural(size.threads, "thread")
     if needed.seconds:
-        yield "Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it"
+        yield "Time", f"about {format_seconds(needed.total_seconds)} with {threads} and a local server"
     else:
         yield "Time", f"not measured: reading takes {format_bytes(needed.memory['read'])} of memory"
     for stage, seconds in needed.seconds.items():
         yield "", f"{stage}: {format_seconds(seconds)}"
     rest, peak = format_bytes(needed.stored_bytes), format_bytes(needed.publishing_bytes)
-    yield "Database", f"about {rest} for a version and the one before; {peak} while another one is published"
+    yield "Database", f"about {rest} for this version and the last; {peak} during the next publication"
     yield "Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most"
     yield "Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter"

@@ -1,4 +1,4 @@
-"""``heat evaluate``: how good the embedding is on this graph, and whether better than the simple thing."""
+"""``heat evaluate``: how good the embedding is on this graph, compared with baselines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from heat_neo4j._utils.progress import Progress
     from heat_neo4j.graph import Graph
 
-NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
+NO_TYPES = "--edges ignores directions and types: use heat load and a projection"
 GROUP_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words
 heat evaluate links --edges edges.csv --attribute-file attributes.csv
@@ -57,7 +57,7 @@ FILES = "Graph from files"
 
 options_of_all: Decorator[Any] = stack(
     option("--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
-           help="Number of seeds, from --random-state (else 0) on; shows the spread."),
+           help="Number of seeds, starting at --random-state (or 0); shows the spread."),
     option("--picture", level="more", heading=HEADING, type=FILE, callback=checked_picture,
            help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'."),
     option("--edges", heading=FILES, type=FILE_IN,
@@ -73,7 +73,7 @@ options_of_all: Decorator[Any] = stack(
 
 @click.group(cls=HeatSubgroup, example=GROUP_EXAMPLE)
 def evaluate() -> None:
-    """Measure HEAT on your graph, beside simpler methods.
+    """Compare HEAT with simpler methods on your graph.
 
     HEAT is trained for every seed with the given options, on a projection of a live Neo4j or on files.
     Every method gets the same splits and does not see the test data. A note under the table names the
@@ -92,10 +92,10 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
 
     A table for each pattern, such as User-RATED->Movie, or one for undirected edges from --edges. A held-out
     pair loses all its relationships. MRR and Hits@10: how high each held-out partner ranks among the targets
-    that its source does not have. P@10, P@100 and P@written: the share of held-out relationships in the best
-    10, 100 and as many pairs as the pattern has relationships; recall: the share of them found there.
-    Direction: how often a relationship scores higher than its reverse. ECE: the calibration error of the
-    probabilities. AUROC and AP: against as many random pairs, an easier question.
+    not linked to its source. P@10, P@100 and P@written: the share of held-out relationships in the best 10,
+    100 and n pairs, n being the pattern's relationships; recall: the share found there. Direction: how often
+    a relationship scores higher than its reverse. ECE: the calibration error of the probabilities. AUROC and
+    AP: against as many random pairs, an easier task.
 
     The parameters of the baselines are tuned on relationships held out of the training graph.
     """
@@ -122,13 +122,12 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
 @setting_options("heat", "projection")
 @database_options
 def hierarchy(nodes: int, baselines: bool, **options: Any) -> None:
-    """Measure how much of a hierarchy the places keep.
+    """Measure how well a hierarchy is preserved.
 
     Order: the share of direct relationships whose general end is nearer to the centre. Mean rank and mAP: how
-    high all that a node is under ranks among all nodes, by distance. P@5 up, down: the share of what it is
-    under, or of what is under it, among the nearest 5 that are nearer to the centre, or farther out. Nothing
-    is held out. Degree and PageRank along the hierarchy give an order only; the Euclidean places are a
-    truncated SVD.
+    high a node's ancestors rank among all nodes, by distance. P@5 up: the share of ancestors among the 5
+    nearest nodes that are nearer to the centre; down: of descendants among those farther out. Nothing is held
+    out. Degree and PageRank along the hierarchy give an order only; the Euclidean points are a truncated SVD.
     """
     model = heat_from(options)
     with _working() as progress:
@@ -149,7 +148,7 @@ def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[Graph]:
     context = click.get_current_context()
     if options["edges"] is not None:
         if context.get_parameter_source("attributes") is ParameterSource.COMMANDLINE:
-            raise click.UsageError("with --edges, give --attribute-file in the place of --attribute")
+            raise click.UsageError("with --edges, give --attribute-file instead of --attribute")
         if context.get_parameter_source("labels") is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--label: {NO_TYPES}")
         if (options["forward"], options["type_balance"]) != (0.5, 0.0):
@@ -179,7 +178,7 @@ def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:
 
 @contextmanager
 def _working() -> Iterator[Reporter]:
-    """Report progress; a graph that cannot be evaluated is the graph's fault, not ours."""
+    """Report progress; ProjectionError if the graph cannot be evaluated."""
     from heat_neo4j.embedding.fitting import NothingToLearnError
     from heat_neo4j.evaluation import EvaluationError
 

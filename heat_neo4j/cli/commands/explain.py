@@ -45,7 +45,7 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
     yield from headed("Joined", (f"{source} {tie} {target}" for tie in link.joined))
     if link.direction is not None:
-        yield "Direction", f"{link.direction:.0%} that a link of the two leads this way"
+        yield "Direction", f"{link.direction:.0%} that a link leads this way"
     radii = f"{source} {link.source_radius:.3f}, {target} {link.target_radius:.3f}"
     yield "Where", f"distance {link.distance:.3f}; from the centre: {radii}"
 

@@ -1,4 +1,4 @@
-"""``heat explore``: a web page of the Poincare disk to walk in."""
+"""``heat explore``: an interactive page of the Poincare disk."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default=FILE, help="Where to save the page."),
     caption_option(),
     option("--color-by", metavar="PROPERTY",
-           help="Node property to colour by at first: numbers and dates along a scale, other values a colour "
-           "each, ten at most.  [default: the labels]"),
+           help="Initial property to colour by: a scale for numbers and dates, else one colour per "
+           "value, ten at most.  [default: the labels]"),
     option(
-        "--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more."
+        "--show", multiple=True, metavar="PROPERTY", help="Property to show for each node; repeat for more."
     ),
     option("--clusters/--no-clusters", default=False,
            help="Colour by clusters unless --color-by is given; find and name them if none are published."),
@@ -58,12 +58,12 @@ page_options: Decorator[Any] = stack(
 @filter_options
 @database_options
 def explore(model: str, output: Path, title: str, open_it: bool, **options: Any) -> None:
-    """Make a web page of the disk to explore.
+    """Save an interactive page of a model.
 
-    One HTML file that needs no network: drag to walk, turn the wheel to magnify, click a node for its nearest
-    neighbours, predicted links and relationships. These have a colour for each type and narrow from source to
-    target. Colour and filter nodes by labels, --show properties and clusters, and save the picture as PNG or
-    SVG. The address ends with the node that you select, so you can send it to others with the file.
+    One HTML file that needs no network: drag to pan, scroll to zoom, click a node for its nearest neighbours,
+    predicted links and relationships. Relationships have a colour per type and narrow to the target. Colour
+    and filter nodes by labels, --show properties and clusters, and save the picture as PNG or SVG. The URL
+    ends with the selected node, so you can share it along with the file.
 
     It shows a published model; if that has more than two dimensions, its graph is embedded once more in the
     plane for the picture, while neighbours, links and radius remain the model's.

@@ -28,13 +28,13 @@ def index() -> None:
 
 @verb_command("create_index", "heat index create", name_options, model_options, group=index, called="create")
 def create(status: IndexStatus, options: dict[str, Any]) -> None:
-    """Print what there is now."""
+    """Print the new status."""
     _show(status)
 
 
 @verb_command("index_status", "heat index status --json", model_options, group=index, called="status")
 def status(status: IndexStatus, options: dict[str, Any]) -> None:
-    """Print what there is."""
+    """Print the status."""
     _show(status)
 
 
@@ -48,7 +48,7 @@ def status(status: IndexStatus, options: dict[str, Any]) -> None:
     document=lambda dropped, options: {"model": options["model"], "dropped": list(dropped)},
 )
 def drop(dropped: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Print what went."""
+    """Print what was dropped."""
     print_line(
         f"dropped {', '.join(dropped)}" if dropped else f"model {options['model']!r} has no vector index"
     )

@@ -1,4 +1,4 @@
-"""``heat links`` and ``heat duplicates``: pairs of nodes, from coordinates that are already there."""
+"""``heat links`` and ``heat duplicates``: pairs of nodes, from published coordinates."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def duplicates(found: FoundDuplicates, options: dict[str, Any]) -> None:
 
 
 def _named(name: str, node: Any) -> str:
-    """Return what to call a node, with its key where that is another."""
+    """Return a node's name, with its key if that differs."""
     key = display_text(node, _LONGEST)
     text = display_text(name, _LONGEST) or key
     return text if text == key else f"{text} ({key})"

@@ -62,8 +62,8 @@ def load(edges: Path, overwrite: bool, **options: Any) -> None:
 
     EDGES has a line for each relationship: a source, a target and, optionally, a weight. The first line may
     name the columns; a column `time` holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv
-    (commas, or semicolons with decimal commas), or in .tsv.gz or .csv.gz. The lines "Read" show how each
-    column was read. Loading the same files twice changes nothing.
+    (commas, or semicolons with decimal commas), or in .tsv.gz or .csv.gz. "Read" in the output shows how each
+    was read. Loading the same files twice changes nothing.
     """
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.inputs.files import read_graph_files
@@ -72,7 +72,7 @@ def load(edges: Path, overwrite: bool, **options: Any) -> None:
     names = made(LoadNames, **fields)
     label, _, name = names.key.partition("=")
     if label in names.labels:
-        raise click.UsageError(f"nodes of all labels have one key here: --key {name}")
+        raise click.UsageError(f"all labels share one key here: --key {name}")
     read = {name: options[name] for name in FILES.parameters if name in options}
     graph = read_graph_files(edges, **read)
     _check_one_type(graph, edges, names.relationship)
@@ -85,11 +85,11 @@ def load(edges: Path, overwrite: bool, **options: Any) -> None:
 
 
 def _check_one_type(graph: FileGraph, edges: Path, relationship: str) -> None:
-    """Refuse a column of types that says anything but the type of the relationships to be made."""
+    """Refuse a type column with a type other than that of the new relationships."""
     others = sorted({*(graph.types or ())} - {relationship})
     if others:
         advice = "name the one type with --relationship, or load a file for each type"
-        what = f"{edges}: has relationships of type {others[0]!r}, and {relationship!r} would be made"
+        what = f"{edges}: has relationships of type {others[0]!r}, not {relationship!r}"
         raise ProjectionError(f"{what}: {advice}")
 
 

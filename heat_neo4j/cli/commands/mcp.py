@@ -34,11 +34,11 @@ serving_options: Decorator[Any] = stack(
            help="File that contains only the bearer token of requests.  "
                 f"[env: {_TOKEN}, the token itself; default: a new one, printed]"),
     option("--namespace", metavar="NAME", default="", show_default=False, heading="Serving",
-           help="Prefix of the names of tools, for clients that have several servers."),
+           help="Prefix of tool names, for clients with several servers."),
     option("--fulltext-index", metavar="NAME", heading="Serving",
            help="Full-text index for questions in words.  [default: the only one over nodes]"),
     option("--read-timeout", type=Duration(), default="60s", metavar="TIME", heading="Serving", level="more",
-           help="Longest time of an answer."),
+           help="Time limit of an answer."),
     option("--max-rows", type=Count(min=1), default=100, metavar="N", heading="Serving", level="more",
            help="Longest list in an answer."),
     option("--max-characters", type=Count(min=1_000), default=50_000, metavar="N", heading="Serving",
@@ -63,13 +63,13 @@ def mcp(
     max_characters: int,
     **options: Any,
 ) -> None:
-    """Answer language models that speak MCP, over stdio or HTTP.
+    """Serve a model to MCP clients over stdio or HTTP.
 
-    A client, such as an assistant or an editor, starts this command and asks for nodes by words, for
-    nearest, more general and more specific nodes, likeliest links and their reasons, missing properties
-    and groups. Nothing can be written. The command ends with its stdin; messages go to stderr. Over HTTP
-    it serves this machine alone until it is stopped, and each request needs the token. It needs the extra
-    'mcp'; without it the exit code is 2.
+    A client, such as an assistant or an editor, starts this command, searches nodes by text, and lists
+    nearest, more general or specific nodes, likely links with reasons, missing properties and groups. Nothing
+    can be written. The command ends when stdin closes; messages go to stderr. Over HTTP it serves only this
+    machine until stopped, and each request needs the token. It needs the extra 'mcp'; without it the exit
+    code is 2.
     """
     from heat_neo4j.database.limits import Limits
     from heat_neo4j.retrieval.mcp_server import ServerOptions, build_server, listen, run_http
@@ -85,7 +85,7 @@ def mcp(
     )
     limits = Limits(statement_seconds=read_timeout, patience_seconds=0.0)  # nobody waits longer for an answer
     with open_store(options, limits=limits) as store:
-        # To wait for stdin cannot be interrupted, and there is nothing to put down.
+        # Waiting for stdin cannot be interrupted, and needs no clean-up.
         before = signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
         try:
             server = build_server(store, model, settings)

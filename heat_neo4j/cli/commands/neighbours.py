@@ -32,7 +32,7 @@ def neighbours(nearest: Neighbours, options: dict[str, Any]) -> None:
 
     shown = list(dict.fromkeys(options["show"]))
     if not nearest.nodes:
-        print_line("no node fits", err=True)
+        print_line("no matches", err=True)
         return
     keys = [] if shown else list(nearest.nodes[0].properties)
     first = keys[0] if len(keys) == 1 else "node" if keys or shown else "element id"
@@ -44,9 +44,9 @@ def neighbours(nearest: Neighbours, options: dict[str, Any]) -> None:
         values = [display_text(each.properties[name]) for name in shown]
         rows.append((*caption, *values, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
-    how = "from the vector index" + ", certified" * nearest.certified
+    how = "from the vector index" + ", complete" * nearest.certified
     if nearest.fetch is None:
-        how = "every node was looked at"
+        how = "all nodes were scanned"
     print_line(how, err=True)
 
 

@@ -52,7 +52,7 @@ disk_options: Decorator[Any] = stack(
     option("--color-by", heading="Picture", metavar="PROPERTY",
            help="Node property to colour by.  [default: the nodes' labels]"),
     option("--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
-           help="Number of predicted links to draw, dashed; the nearest pairs."),
+           help="Predicted links to draw (dashed), nearest pairs first."),
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ disk_options: Decorator[Any] = stack(
 def plot() -> None:
     """Draw a published model: disk, reliability, degrees.
 
-    A picture shows a published model, its run, and the present graph. Nothing is written to the database. It
+    A picture shows a published model, its run, and the current graph. Nothing is written to the database. It
     needs the extra 'plot'.
     """
 
@@ -124,10 +124,10 @@ def disk(
 @filter_options
 @database_options
 def reliability(model: str, **options: Any) -> None:
-    """Draw how often pairs of some probability were held-out links.
+    """Plot the observed share of links against predicted probability.
 
-    For each pattern, the share of links with a 95 percent interval, by the probability that links of other
-    sources give to such pairs. Points on the diagonal are reliable probabilities.
+    For each pattern, the share has a 95 percent interval; the probabilities were fitted to links of other
+    sources. Reliable probabilities lie on the diagonal.
     """
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
@@ -146,7 +146,7 @@ def reliability(model: str, **options: Any) -> None:
 @filter_options
 @database_options
 def degree(model: str, **options: Any) -> None:
-    """Draw the distance from the centre by number of neighbours."""
+    """Plot the distance from the centre against the number of neighbours."""
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
 

@@ -31,11 +31,10 @@ heat refresh --config /etc/heat.toml --json
 def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     """Bring a model up to date with as little work as possible.
 
-    `heat embed` makes the first version of a model; without one this command ends with exit code 4.
-    Depending on the changes since the published run, it does nothing, places new nodes among the others,
-    trains on from the published coordinates, or runs in full and turns the result towards the previous
-    one. A version that fails the quality gate is recorded but not published. Only one process refreshes a
-    model at a time.
+    `heat embed` makes the first version of a model; without one this command ends with exit code 4. Depending
+    on the changes since the published run, it does nothing, places new nodes among the others, continues from
+    the published coordinates, or retrains in full and aligns the result with them. A version that fails the
+    quality gate is recorded but not published. Only one process refreshes a model at a time.
 
     Exit codes: 0 published, or nothing to do; 4 no such model; 9 another process is refreshing; 10
     rejected; others as for every command.
@@ -54,7 +53,7 @@ def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     _show(report)
     if report.outcome == "rejected" and report.report is not None:
         run_id, why = report.report.run.run_id, report.report.run.error
-        raise QualityRejected(f"run {run_id} was rejected and recorded, what was published stays: {why}")
+        raise QualityRejected(f"run {run_id} was rejected; the published version stays: {why}")
 
 
 def _show(report: RefreshReport) -> None:

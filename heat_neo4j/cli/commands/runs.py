@@ -46,7 +46,7 @@ def runs(of_model: str | None, **options: Any) -> None:
         table(HEADER, [_row(run) for run in records])
         for run in _rejected_last(records):
             print_line(
-                f"model {run.model!r} stays as it was: run {run.run_id} was rejected ({run.error}); see what "
+                f"model {run.model!r} is unchanged: run {run.run_id} was rejected ({run.error}); check what "
                 "was loaded, then loosen that limit under [refresh] in heat.toml, or run `heat embed`"
             )
     else:

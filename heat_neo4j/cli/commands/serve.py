@@ -33,13 +33,13 @@ heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/he
 @common_options
 @log_options
 def serve(every: float | None, cron: str | None, **options: Any) -> None:
-    """Keep a model fresh by a schedule.
+    """Keep a model fresh on a schedule.
 
-    It refreshes at intervals (--every) or by a cron expression (--cron) until it is stopped. SIGINT and
-    SIGTERM stop it; a refresh that is under way ends at its next sign of progress, and published data stays.
+    Refreshes at intervals (--every) or on a cron schedule (--cron) until stopped. SIGINT and SIGTERM stop it;
+    a running refresh ends at its next progress report, and published data stays.
 
-    Exit codes: 0 stopped by a signal; 3 the server was away for too long; 4 no such model, run `heat embed`
-    first; others as everywhere.
+    Exit codes: 0 stopped by a signal; 3 server unreachable for too long; 4 no such model: run `heat embed`
+    first; others as for every command.
     """
     from heat_neo4j.worker.loop import HealthFile, Worker
 
@@ -66,7 +66,7 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
 
 
 def dated(line: str) -> str:
-    """Return a line of the log as the worker says it to people."""
+    """Return a log line with a timestamp, for people."""
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {line}"
 
 
@@ -86,4 +86,4 @@ def _schedule(every: float | None, cron: str | None) -> Schedule:
         return Schedule.every(every)
     if cron is not None and every is None:
         return made(Schedule.cron, expression=cron)
-    raise click.UsageError("give either --every or --cron (one may stand in heat.toml)")
+    raise click.UsageError("give either --every or --cron (one may be in heat.toml)")

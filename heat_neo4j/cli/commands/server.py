@@ -1,4 +1,4 @@
-"""``heat server``: a local Neo4j to begin with."""
+"""``heat server``: a local Neo4j server."""
 
 import os
 from typing import Any
@@ -20,7 +20,7 @@ OUTCOMES = {
     "stopped": "stopped",
     "killed": "did not stop in time and was killed; no committed data is lost, the next start takes longer",
     "gone": "was gone already: killed or crashed, or the machine was restarted",
-    "not running": "does not run",
+    "not running": "not running",
 }
 
 name_option: Decorator[Any] = option(
@@ -50,8 +50,15 @@ def server() -> None:
 )
 @version_option
 @name_option
-@option("--bolt-port", type=PORT, help="Port for drivers.  [default: as last time, else a free one]")
-@option("--http-port", type=PORT, help="Port for the Browser.  [default: as last time, else a free one]")
+@option(
+    "--bolt-port", type=PORT, metavar="N", help="Port for drivers.  [default: as last time, else a free one]"
+)
+@option(
+    "--http-port",
+    type=PORT,
+    metavar="N",
+    help="Port for the Browser.  [default: as last time, else a free one]",
+)
 @option("--heap", metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]")
 @option("--page-cache", metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
 @output_options
@@ -110,7 +117,7 @@ def status(name: str, version: str | None) -> None:
 @server.command("list", cls=HeatCommand, example="heat server list\nheat server list --json")
 @output_options
 def list_servers() -> None:
-    """List every local server: release, state, address, size and folder of its data."""
+    """List local servers: release, state, address, data folder and its size."""
     servers = [(local.status(), local.folder.size) for local in local_servers()]
     if printed_as_json([{**status.to_dict(), "bytes": size} for status, size in servers]):
         return

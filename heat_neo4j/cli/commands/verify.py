@@ -21,15 +21,13 @@ heat verify 20260801T060000Z-5f3a9c1e7b24 --model papers --n-threads 1
 
 
 EXIT_CODES = """\
-Exit codes: 0 the same bits; 12 other bits; 13 the run cannot be verified, because the graph has
-changed or for another reason, which is printed; others as for every command."""
+Exit codes: 0 identical; 12 different; 13 the run cannot be verified, because the graph has changed
+or for another reason, which is printed; others as for every command."""
 
 
 def _check(found: Verification) -> None:
     if not found.equal:
-        raise CoordinatesDiffer(
-            f"run {found.run.run_id} is not in the graph as it was trained: {_difference(found)}"
-        )
+        raise CoordinatesDiffer(f"run {found.run.run_id} differs from its training: {_difference(found)}")
 
 
 @verb_command(

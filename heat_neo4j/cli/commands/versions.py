@@ -1,4 +1,4 @@
-"""``heat rollback`` and ``heat prune``: back to the version before, and away with what no reader needs."""
+"""``heat rollback`` and ``heat prune``: restore the previous version, remove unneeded data."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def rollback(found: tuple[str | None, str | None], options: dict[str, Any]) -> N
     },
 )  # fmt: skip
 def prune(count: int, options: dict[str, Any]) -> None:
-    """Print how many records went."""
+    """Print how many were removed."""
     what = f"{plural(count, 'record')} of earlier runs"
     done = f"would remove {what}" if options["dry_run"] else f"pruned; {what} removed"
     print_line(f"model {options['model']!r}: {done}")

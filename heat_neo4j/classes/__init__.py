@@ -1,4 +1,4 @@
-"""Predict the class of nodes that lack one: views of the nodes, a model of each, and their pool.
+"""Predict missing classes of nodes: one model per view (feature group), and their weighted pool.
 
 It may import: `embedding` and what that may import.
 """

@@ -1,7 +1,7 @@
-"""Leave out what nodes with a class have and nodes without one lack.
+"""Leave out features that hardly any node without a class has.
 
-A city often stands in a property and at the end of a relationship, and then nodes lack both or neither. A
-model that reads the relationship is right on every held-out node and wrong on the nodes it is for.
+A city is often both a property and the end of a relationship, so nodes have both or neither. A model that
+uses the relationship is right on every held-out node and useless on the nodes to predict.
 """
 
 from __future__ import annotations

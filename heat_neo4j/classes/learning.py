@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
-TOGETHER = "all of these"
+TOGETHER = "combined"
 FOLDS = 5
 FEWEST = 20  # nodes to learn from
 _TRIED = 1_000  # held-out nodes that the regularisation is chosen on, if there are so many
@@ -150,7 +150,7 @@ def _by_view(
 ) -> tuple[Array, Array]:
     """Return what a view says about the known nodes, each held out, and about those that are asked for.
 
-    The regularisation is the one that predicts the first folds best, of a thousand nodes together.
+    The regularisation is chosen on the first folds, with about a thousand nodes in total.
     """
 
     def unseen(folds: Rows, strength: float) -> Array:
@@ -177,7 +177,7 @@ def _by_view(
 def _by_neighbours(
     kind: Kind, graph: Graph, known: Rows, truth: NDArray[Any], rows: Rows, fold: Rows, asked: Rows
 ) -> tuple[Array, Array]:
-    """Return the same for values that spread over edges; a held-out node does not spread its own.
+    """As `_by_view`, for values spread over edges; held-out nodes do not spread theirs.
 
     Source: Zhou et al., Learning with local and global consistency (2003).
     """

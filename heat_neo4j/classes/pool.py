@@ -20,7 +20,7 @@ _LEAST = 1e-4  # added to each probability: a model may rule out a class that it
 
 
 def log_chances(probability: Array) -> Array:
-    """Return log probabilities, of classes that are never impossible."""
+    """Return smoothed log probabilities, all finite; same shape."""
     chances = probability + _LEAST
     logs: Array = np.log(chances / chances.sum(axis=-1, keepdims=True))
     return logs

@@ -85,9 +85,9 @@ def predict_property(
     label : str, optional
         Only nodes of this label; by default those with the same labels as any node with a value.
     seed : int
-        Draws the folds, and starts the reduction of attributes.
+        Seed of the folds and of the attribute SVD.
     without : str, optional
-        Property that is no attribute here, such as the one to predict.
+        Property to ignore as attribute, such as the one to predict.
     on_progress : callable
         Called with ("classify", views done, views).
 

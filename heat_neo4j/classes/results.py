@@ -66,7 +66,7 @@ class Predicted(Result):
         return Table({"view": names[view], **self._says(place, view)} for view in order)
 
     def surest_first(self, names: Sequence[Any]) -> Self:
-        """Return the same, the surest first, with other names of all nodes of the graph."""
+        """Return a copy, the surest first; `names` holds new names for all nodes."""
         order = np.argsort(self._doubt(), kind="stable")
         ordered: dict[str, Any] = {
             name: own[order] for name, own in vars(self).items() if isinstance(own, np.ndarray)
@@ -111,7 +111,7 @@ class PredictedClasses(Predicted):
     rows : int64 array of shape (M,)
         Their rows in the graph.
     evidence : float64 array of shape (M, V + 1)
-        What each view adds to the log odds of the likeliest class against the second; last, what is usual.
+        Contribution of V views to the log odds of the best class over the second; last, what is usual.
     weights : mapping of str to float
         Weight of each view in the pool of most nodes, at least 0.
     figures : ClassFigures

@@ -33,8 +33,8 @@ def views(
     """Return the views of all nodes by name, each of shape (N, at most 256).
 
     `embedding` has shape (N, d + 1), on the hyperboloid; without it there is no place. The properties
-    `without` are left out of the attributes. A view of which nothing is known, such as attributes that do not
-    vary, is left out.
+    `without` are left out of the attributes. A view without information, such as constant attributes, is left
+    out.
     """
     found = {} if embedding is None else {PLACE: _evened(tangent(embedding))}
     columns = _columns(graph, without)

@@ -1,1 +1,1 @@
-"""Clusters: groups of nodes by level, and what to call them."""
+"""Clusters: groups of nodes by level, and their names."""

@@ -43,10 +43,10 @@ def usual_levels(n_nodes: int) -> tuple[int, ...]:
 
 @one_thread()
 def find_groups(points: Array, levels: Sequence[int], seed: int) -> Groups:
-    """Return groups of unit vectors, shape (N, d); each lies within one on the level above, the largest is 1.
+    """Return nested groups of unit vectors, shape (N, d); on each level, number 1 is the largest.
 
-    `levels` are numbers of groups, ascending. A group is divided by its size into one or more of the next
-    level. There are fewer groups where points coincide.
+    `levels` are numbers of groups, ascending. A group is split into groups of the next level in proportion to
+    its size. Coinciding points reduce their number.
     """
     n = len(points)
     above, columns = np.zeros(n, dtype=np.int64), []
@@ -68,7 +68,7 @@ def find_groups(points: Array, levels: Sequence[int], seed: int) -> Groups:
 
 @one_thread()
 def updated_groups(points: Array, before: Groups) -> Groups:
-    """Return the groups that nodes are in now, by the numbers that they have in `before`.
+    """Return the new groups of `points`, (N, d), with the numbers of `before`.
 
     On each level the centres are those of the known members. A new node joins the nearest centre within its
     group on the level above. Others leave their group only if its centre is much farther than the nearest.

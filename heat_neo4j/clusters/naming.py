@@ -18,10 +18,10 @@ _LEAST_SHARE = 0.05  # of the members
 
 
 def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
-    """Return the row of the most general of some nodes, sorted ascending.
+    """Return the most general of the rows `members`, ascending.
 
     It has the most relationships to other members, weighted by their share of its relationships, so that a
-    hub of the whole graph does not stand for a group. Of equal ones it is the nearest to the origin.
+    hub of the whole graph does not represent a group. Ties go to the node nearest the origin.
     """
     own = graph.adjacency[members]
     is_member = np.zeros(graph.n_nodes)
@@ -33,7 +33,7 @@ def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
 
 
 def label_counts(graph: Graph, groups: Sequence[Rows]) -> list[dict[str, int]]:
-    """Return how many members of each group have which label, the commonest first.
+    """Return the label counts of each group, most frequent first.
 
     A node with several labels counts for the rarest. If all nodes count for the same label, or have none, the
     result is empty.
@@ -56,9 +56,9 @@ def label_counts(graph: Graph, groups: Sequence[Rows]) -> list[dict[str, int]]:
 def telling_values(graph: Graph, groups: Sequence[Rows], k: int = 3) -> list[tuple[str, ...]]:
     """Return at most k values of attributes that set each of several groups of nodes apart, the best first.
 
-    A value is what a node either has or has not: a category, an item of a list, a flag, a word. Numbers,
-    vectors and hashed words of texts have no name to show. Values are ranked by p log(p / q), with p their
-    share of the members and q that of all nodes; p is at least 1.5 q, and 0.05.
+    A value is present or absent: a category, an item of a list, a flag, a word. Numbers, vectors and hashed
+    words of texts have no name to show. Values are ranked by p log(p / q), with p their share of the members
+    and q that of all nodes; p is at least 1.5 q, and 0.05.
     """
     if graph.attributes is None or not graph.attribute_names:
         return [()] * len(groups)

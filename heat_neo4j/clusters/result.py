@@ -124,7 +124,7 @@ class Clusters(Result):
         Raises
         ------
         ConfigError
-            If the file cannot be read, or is another one.
+            If the file cannot be read or is invalid.
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -167,7 +167,7 @@ def cluster_nodes(
 ) -> Clusters:
     """Return clusters of the nodes of an embedded graph; parameters as of `HEAT.clusters`."""
     if levels is not None and previous is not None:
-        raise ValueError("levels are those of the previous clusters: leave one of the two out")
+        raise ValueError("give either levels or previous: previous has its own levels")
     points = smoothed_directions(embedding, graph.adjacency, n_threads)
     if previous is None:
         wanted = usual_levels(graph.n_nodes) if levels is None else _checked_levels(levels, graph.n_nodes)
@@ -175,13 +175,13 @@ def cluster_nodes(
     else:
         before = previous._of(graph.names)
         if not before.any():
-            raise ValueError("no node of the graph is in the previous clusters: are nodes named as there?")
+            raise ValueError("no node of the graph is in the previous clusters: do the names match?")
         groups = updated_groups(points, before)
     return Clusters(groups, graph.names, tuple(_summaries(groups, graph, radius(embedding))))
 
 
 def _summaries(groups: Groups, graph: Graph, radii: NDArray[np.float64]) -> Iterator[Cluster]:
-    """Yield what is known about each group, by level, the largest first."""
+    """Yield a summary of each group, by level, the largest first."""
     found = [
         (level, number, np.flatnonzero(column == number))
         for level, column in enumerate(groups.T, start=1)

@@ -1,4 +1,4 @@
-"""Directions of nodes after they were drawn to their neighbours: what clusters are made of."""
+"""Directions of nodes, smoothed over their neighbours: the input of clustering."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How the two nodes of a pair compare: names, place, neighbours, and the values of other properties.
 
-The frequencies of levels among duplicates, ``_M``, were chosen on made duplicates of Debian's packages.
+The frequencies of levels among duplicates, ``_M``, were tuned on synthetic duplicates in Debian.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Pairs = NDArray[np.int64]
 
 _COSINES = (0.3, 0.45, 0.6, 0.75)
 _NAMES = (
-    "different names", "names hardly alike", "names a little alike", "names alike", "names much alike",
+    "different names", "names hardly alike", "names a little alike", "names alike", "names very alike",
     "acronym of two letters", "acronym of three letters", "acronym", "words swapped as in other names",
     "spelled nearly the same", "misspelled",
     "same words in another order", "same name",
@@ -45,7 +45,7 @@ _VECTORS = (
     "vectors unlike",
     "vectors somewhat alike",
     "vectors alike",
-    "vectors much alike",
+    "vectors very alike",
     "vectors nearly the same",
 )
 _NEAR_M = (0.1, 0.15, 0.25, 0.25, 0.25)
@@ -96,7 +96,7 @@ class Compared:
         )
 
     def by_structure(self, around: sparse.csr_array, points: Array) -> Comparison:
-        """Compare neighbours and places at once, as near nodes often share neighbours.
+        """Compare neighbours and places jointly, as near nodes often share neighbours.
 
         Levels are pairs of a level of the shared rarity and one of the distance in the space.
         """
@@ -121,7 +121,7 @@ class Compared:
         agreement = min(0.5, max(agreement, 1.0 / self.n_pairs))
         rarity = np.ones(len(levels))
         rarity[levels == 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known) / agreement
-        reasons = f"another {name}", f"the same {name}"
+        reasons = f"other {name}", f"the same {name}"
         m, u = np.array([1.0 - _AGREE_M, _AGREE_M]), np.array([1.0 - agreement, agreement])
         return Comparison(name, reasons, levels, m, u, rarity=rarity)
 
@@ -155,7 +155,7 @@ def _name_levels(names: Names, pairs: Pairs) -> NDArray[np.int64]:
 
 
 def _neighbour_levels(around: sparse.csr_array, pairs: Pairs) -> NDArray[np.int64]:
-    """Return levels of the shared rarity over that of the node with fewer neighbours, and one more."""
+    """Return levels of shared / (smaller total + 1 unit) rarity of the neighbours of a pair."""
     squares = sparse.csr_array(around.multiply(around))
     total, one = np.asarray(squares.sum(axis=1)).ravel(), np.log(1.0 + around.shape[0])
     shared = row_products(around, pairs)

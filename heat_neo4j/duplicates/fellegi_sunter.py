@@ -48,7 +48,7 @@ class Comparison:
     u : float64 array of shape (L,), optional
         Frequency of each level among other pairs; counted on the candidates if not given.
     usual : float, or float64 array of shape (L,)
-        Pairs at each level that are counted beside the candidates, which may be few.
+        Pseudo-counts per level, added to the counts of candidates.
     rarity : float64 array of shape (m,), optional
         Factor of u for each pair: below 1 where the two agree in a rare value.
     """
@@ -67,7 +67,7 @@ class Comparison:
         return replace(self, levels=self.levels[stays], rarity=rarity)
 
     def weights(self, duplicate: Array) -> Array:
-        """Return what the comparison adds to the log odds of each pair, shape (m,).
+        """Return each pair's contribution to its log odds, shape (m,).
 
         `duplicate` holds the probability that each pair is a duplicate; the others are counted for u.
         """

@@ -35,7 +35,7 @@ class Names:
 
     @cached_property
     def words(self) -> list[tuple[str, ...]]:
-        """Words of each name in small letters without accents, in order."""
+        """Lower-case words of each name without accents, in order."""
         return [_words(text) for text in self.texts]
 
     @cached_property
@@ -72,7 +72,7 @@ class Names:
         return np.minimum(row_products(self.grams, pairs), 1.0)
 
     def acronym_length(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many letters the name has that is the acronym of the other; 0 if neither is one."""
+        """Return the length of the name that is an acronym of the other; 0 if neither is one."""
         solid, initials = self.solid, self.initials
         is_solid = np.array([bool(text) for text in solid], dtype=np.bool_)
         found = np.zeros(len(pairs), dtype=np.int64)
@@ -100,14 +100,14 @@ class Names:
         return np.asarray(counts[code] - 1, dtype=np.int64)
 
     def have_unknown_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether one of two names has a word that no other name has, as typing errors make it.
+        """Return whether one of two names has a word that no other name has, such as a typo.
 
         Names that differ in words of others, such as "mutable" and "immutable", differ on purpose.
         """
         return _differ_in_unknown([set(words) for words in self.words], pairs)
 
     def have_unknown_order(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether one of two names has a word after another one as in no other name.
+        """Return whether one of two names has two words in an order that no other has.
 
         The order "int long map" may differ from "long int map" on purpose if other names have it, too.
         """
@@ -141,7 +141,7 @@ class Names:
 
 
 def row_products(rows: sparse.csr_array, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the products of pairs of rows, shape (m,); a long row costs no more than the other."""
+    """Return the products of pairs of rows, shape (m,); the cost is that of the shorter."""
     own = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
     no_hubs = (np.full(rows.shape[0], -1, dtype=np.int32), np.empty((0, rows.shape[1])))
     return np.asarray(sparse_products(*own, *own, *no_hubs, pairs[:, 0].copy(), pairs[:, 1].copy()))

@@ -46,14 +46,14 @@ class Duplicates(Result):
     probability : float64 array of shape (L,)
         Probability that both are the same, descending; see `HEAT.duplicates` for what it means.
     log_odds : float64 array of shape (L,)
-        By which the pairs are ranked.
+        The pairs are ranked by it.
     distance : float64 array of shape (L,)
         Hyperbolic distance of the two nodes.
     reasons : tuple of str
-        For each pair, the comparisons that speak for it and against it most, three of each, in words and with
-        what they add to the log odds.
+        For each pair, the three strongest comparisons for and against it, in words, with their contributions
+        to the log odds.
     names : sequence
-        What results call the nodes, by row.
+        Node names in results, by row.
     texts : sequence of str
         Names that were compared, by row.
     n_candidates : int
@@ -120,9 +120,7 @@ def find_duplicates(
         if len(values) != graph.n_nodes:
             raise ValueError(f"{name} has {plural(len(values), 'value')} for {plural(graph.n_nodes, 'node')}")
     if missing := [name for name in unique if name not in properties]:
-        raise ValueError(
-            f"unique names {missing[0]!r}, which is no property{did_you_mean(missing[0], properties)}"
-        )
+        raise ValueError(f"unique: {missing[0]!r} is not a property{did_you_mean(missing[0], properties)}")
     if label is not None and label not in graph.labels:
         raise NothingToCompareError(f"no node has the label {label!r}{did_you_mean(label, graph.labels)}")
     texts = ["" if name is None else str(name) for name in names]
@@ -155,7 +153,7 @@ def find_duplicates(
     apart = pair_distances(points, pairs)
     found = np.flatnonzero(chance >= min_probability)
     if len(pairs) and not len(found):
-        notes.append(f"no pair is likelier than {chance.max():.2g}: a lower least probability lists some")
+        notes.append(f"no pair is likelier than {chance.max():.2g}: lower min_probability to list some")
     order = found[np.lexsort((apart[found], -fitted.log_odds[found]))][:k]
     return Duplicates(
         first=rows[pairs[order, 0]],

@@ -1,4 +1,4 @@
-"""Quality of an embedding beside that of baselines, on the same splits."""
+"""Quality of an embedding and of baselines, on the same splits."""
 
 from heat_neo4j.evaluation.hierarchy import evaluate_hierarchy
 from heat_neo4j.evaluation.link_tasks import evaluate_links

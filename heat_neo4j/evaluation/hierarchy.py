@@ -1,4 +1,4 @@
-"""How well places tell who is above whom in a hierarchy, beside simpler methods."""
+"""How well coordinates preserve a hierarchy, compared with baselines."""
 
 from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
@@ -31,7 +31,7 @@ _EUCLIDEAN = (50, 100)
 
 
 class _Places(NamedTuple):
-    """What a method says: how special each node is, and distances, if it has any."""
+    """A method's output: the order of nodes and, if it has any, distances."""
 
     special: Array  # (N,): smaller is more general
     distances: Callable[[Rows], Array] | None = None  # of some nodes (rows) to all, shape (m, N)
@@ -46,17 +46,17 @@ def evaluate_hierarchy(
     baselines: bool = True,
     on_progress: Progress | bool = False,
 ) -> Evaluation:
-    """Measure how well the model's places reconstruct the hierarchy that it is given.
+    """Measure how well the embedding reconstructs the model's hierarchy.
 
-    Nothing is held out: the question is what places keep of a hierarchy that is known. The metrics of a
-    method are those of `measure_hierarchy`. Beside it are the order by degree, the order by PageRank along
-    the hierarchy, and Euclidean places of 50 and 100 dimensions: a truncated SVD of the symmetrically
-    normalised adjacency, where a longer vector counts as more general.
+    Nothing is held out: it measures how well a known hierarchy is preserved. The metrics of a method are
+    those of `measure_hierarchy`. Baselines: the order by degree, the order by PageRank along the hierarchy,
+    and Euclidean places of 50 and 100 dimensions: a truncated SVD of the symmetrically normalised adjacency,
+    where a longer vector counts as more general.
 
     Parameters
     ----------
     graph : Graph or any input of `as_graph`
-        A graph that knows types; for a `Database`, the `Projection` to read.
+        A graph with types; for a `Database`, the `Projection` to read.
     model : HEAT
         With a `hierarchy`; cloned with ``random_state=seed``, not modified.
     nodes : int, at least 1, default 1,000
@@ -75,7 +75,7 @@ def evaluate_hierarchy(
     Raises
     ------
     EvaluationError
-        If the model has no `hierarchy`, or it is none that `HEAT.fit` takes; a ValueError too.
+        If the model has no `hierarchy`, or `HEAT.fit` refuses it; also a ValueError.
     """
     graph, progress = as_graph(graph), as_progress(on_progress)
     if model.hierarchy is None:
@@ -114,11 +114,11 @@ def measure_hierarchy(
     """Return order_accuracy, mean_rank, mean_average_precision, precision_up and precision_down.
 
     order_accuracy is the share of direct relationships whose general end has the smaller of `special`, shape
-    (N,). The others need `distances`, which gives those of some nodes to all, shape (m, N). For a node, each
-    ancestor's rank is that among all nodes that are no ancestors, and the average precision that of the
-    nearest nodes (Nickel and Kiela 2017). precision_up is the share of ancestors among the 5 nearest more
-    general nodes, of as many as the node has if fewer; precision_down that of descendants among the nearest
-    more special ones. Ties count against the method. A metric without nodes is left out.
+    (N,). The others need `distances`, a function of m rows that returns shape (m, N). An ancestor is ranked
+    among all nodes except other ancestors; average precision is over the nearest nodes (Nickel and Kiela
+    2017). precision_up is the share of ancestors among the 5 nearest more general nodes (fewer if it has
+    fewer ancestors); precision_down that of descendants among more specific ones. Ties count against the
+    method. A metric without nodes is left out.
     """
     edges = hierarchy.parents.tocoo()
     figures = {"order_accuracy": float(np.mean(special[edges.col] < special[edges.row]))}
@@ -192,7 +192,7 @@ def _baselines(graph: Graph, hierarchy: Hierarchy) -> Mapping[str, Callable[[], 
 
 
 def _pagerank(up: sparse.csr_array) -> Array:
-    """Return the PageRank of walks upwards; a top leads to all nodes alike."""
+    """Return the PageRank of walks upwards; roots lead to all nodes."""
     n = up.shape[0]
     degrees = np.diff(up.indptr)
     steps = sparse.csr_array(up.astype(np.float64).T @ sparse.diags_array(1.0 / np.maximum(degrees, 1)))
@@ -216,5 +216,5 @@ def _notes(rows: list[Row], hierarchy: Hierarchy, nodes: int) -> Iterator[str]:
     yield f"{hierarchy.type}: the {hierarchy.general_end} is more general; {pairs}"
     has_above = np.count_nonzero(np.diff(hierarchy.ancestors.indptr))
     if has_above > nodes:
-        yield f"ranks and precision are of {nodes:,} nodes sampled of {has_above:,}"
+        yield f"ranks and precision: {nodes:,} nodes sampled from {has_above:,}"
     yield from comparison_notes(rows, ("mean_average_precision",))

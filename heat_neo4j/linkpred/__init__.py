@@ -1,4 +1,4 @@
-"""Which links are missing: candidates, scores, probabilities; what they are measured by.
+"""Link prediction: candidates, scores, probabilities, and their metrics.
 
 It may import: `embedding` and what that may import.
 """

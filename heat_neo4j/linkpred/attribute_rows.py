@@ -79,8 +79,8 @@ class AttributeRows:
     def alike(self, suits: NDArray[np.bool_]) -> sparse.csr_array:
         """Return each node's inner products with its most similar nodes, shape (N, N).
 
-        Only nodes where `suits` is true count. The search uses sparse columns alone, rare ones first. A row
-        has at most 20 entries and excludes the node itself.
+        Only nodes in the mask `suits`, (N,), count. The search uses sparse columns alone, rare ones first. A
+        row has at most 20 entries and excludes the node itself.
         """
         rows, columns, n = self.thin, sparse.csr_array(self.thin.T), self.thin.shape[0]
         nodes, none = np.arange(n), np.zeros(0, dtype=np.int32)

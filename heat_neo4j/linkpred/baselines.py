@@ -1,7 +1,7 @@
 """Baselines that an embedding must beat: untrained pair scores and well-known other embeddings.
 
 Each baseline takes the training graph, without the held-out links. With a pattern, it scores (source, target)
-by the relationships of the pattern's type, of any labels. Without one, it scores any two nodes by all edges.
+by relationships of the pattern's type, whatever labels. Without one, it scores any two nodes by all edges.
 """
 
 from importlib.util import find_spec

@@ -48,7 +48,7 @@ def embed_without(
     """Hold out a share of the edges and embed the rest with a clone of `model` and the same seed.
 
     The latest edges are held out if edges have times, otherwise random ones. A node may lose all its edges,
-    as new nodes have none. A graph with fewer than 100 edges loses 10, or a fifth if that is less. Some pairs
+    to imitate new ones. A graph with fewer than 100 edges loses 10, or a fifth if that is less. Some pairs
     with several relationships lose only one, see `partly_given_back`. The clone takes a fifth of the walks.
 
     Raises CalibrationError if `share` is out of range, or fewer than 10 edges or non-edges can be held out.

@@ -307,7 +307,7 @@ class PatternFeatures:
         return {name: Feature(scorer) for name, scorer in features.items()}
 
     def _like_linked(self) -> dict[str, Feature]:
-        """Return what the nodes most similar to one end link with, which a node without links needs most."""
+        """Return features of the links of each end's most similar nodes, for nodes with few links."""
         alike = None if self._pattern is None else self._shared.most_similar
         if alike is None:
             return {}

@@ -1,6 +1,6 @@
 """Recommender baselines: score a target by the source's existing targets.
 
-Each takes the training graph and a pattern, and uses the relationships of the pattern's type, of any labels.
+Each takes the training graph and a pattern and uses relationships of the pattern's type, whatever labels.
 Without a pattern, all edges count and a pair's score is the sum over both directions.
 """
 

@@ -267,7 +267,7 @@ def predict_links(
     n_threads : int, optional
         Number of threads; all cores if None. The result is bitwise the same.
     on_progress : callable
-        Called with ("<pattern>: links", nodes done, total nodes).
+        Called with ("<pattern>: links", nodes done, total).
 
     Returns
     -------

@@ -441,7 +441,7 @@ class _Links:
         return self.join(v, u) | self.chain(v, u)
 
     def chain(self, u: Rows, v: Rows, *, undecided: bool = False) -> NDArray[np.bool_]:
-        """Return a mask of the pairs with a path of two or more from u to v; `undecided` after the limit."""
+        """Return a mask of the pairs with a path of length >= 2 from u to v; `undecided` at the limit."""
         if not len(u):
             return np.empty(0, dtype=np.bool_)
         # The kernel is compiled for contiguous arrays.

@@ -37,7 +37,7 @@ class Checkpoint:
             return
         check_output(path, "checkpoint")
         if path.exists() and self._read() is None:
-            raise ConfigError(f"checkpoint {path} is another kind of file: choose another name")
+            raise ConfigError(f"checkpoint {path} is not a checkpoint: choose another name")
 
     def restore(self, model: HEAT, graph: Graph) -> dict[str, Any] | None:
         """Fit `model` from the file if it is of the same graph and parameters; return the `extra` of `save`.
@@ -52,9 +52,9 @@ class Checkpoint:
         if content is None:
             return None
         if content["fingerprint"] != self._fingerprint:
-            self.notes = (f"checkpoint {self._path} was of another graph or other parameters: replaced",)
+            self.notes = (f"checkpoint {self._path} had another graph or other parameters: replaced",)
             return None
-        self.notes = (f"the training was taken from checkpoint {self._path}, of an attempt before",)
+        self.notes = (f"training was restored from checkpoint {self._path} of an earlier run",)
         try:
             return _fit_from(model, graph, content)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Questions to a published model about a property: which value do the nodes have that lack it, and why."""
+"""Predicted values of a property, from a published model, and their evidence."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def classify(
     Parameters
     ----------
     property : str
-        Property to predict; its values are texts, numbers or booleans.
-    label : str, default: labels as those of nodes that have the property
+        Property to predict: strings, numbers or booleans.
+    label : str, default: labels of nodes that have the property
         Predict nodes of this label only.
     kind : {"class", "number"}, default: more than 20 different numbers are numbers
         Predict one of the known values, or any number between them.
     write : bool
-        Publish the predictions as node properties, in the place of earlier ones. They are a model of their
-        own, such as "heat-class-topic": `rollback` and `clear` take its name.
+        Publish the predictions as node properties, instead of earlier ones. They form a separate model, such
+        as "heat-class-topic", for `rollback` and `clear`.
     model : str
         Name of the published model.
     on_progress : callable or bool
@@ -111,10 +111,10 @@ def classify(
     Raises
     ------
     ProjectionError
-        If the model is not published, no node or fewer than 20 nodes of it have the property, its values
-        cannot be learned, or no node has the label.
+        If the model is not published, fewer than 20 of its nodes have the property, its values cannot be
+        learned, or no node has the label.
     WriteRefused
-        If `write` is true and nodes have values of others under the names of the predictions.
+        If `write` is true and foreign values exist under the names of the predictions.
     """
     progress = as_progress(on_progress)
     published = read_published(store, model, with_keys=write, on_progress=progress)

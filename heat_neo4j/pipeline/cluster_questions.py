@@ -34,11 +34,11 @@ def clusters(
 
     Parameters
     ----------
-    levels : sequence of int, at least 1, default: those of written clusters, or ten and the root of all nodes
-        Number of clusters of a level, fewest first. Earlier clusters are not kept then.
+    levels : sequence of int, at least 1, default: as published, or 10 and sqrt(nodes)
+        Number of clusters of a level, fewest first. Earlier clusters are ignored.
     previous : existing file, or Clusters, default: those in the database
-        Clusters of an earlier version, as --output wrote them. Nodes keep theirs unless they have plainly
-        moved, new nodes join one, and clusters keep their numbers.
+        Clusters of an earlier version, as --output wrote them. Nodes keep their cluster unless they clearly
+        moved, new nodes join one, and numbers stay.
     write : bool
         Publish the clusters as node properties, in the place of earlier ones. They are a model of their own,
         such as "heat-cluster": `rollback` and `clear` take its name.
@@ -56,7 +56,7 @@ def clusters(
     ------
     ConfigError
         If `levels` do not ascend or are given with `previous`, or `previous` has no node of the model; if
-        more than five levels are to be written; if the file cannot be read, or is another one.
+        more than five levels are to be written; if the file is unreadable or invalid.
     ProjectionError
         If the model is not published, or its graph cannot be read.
     WriteRefused

@@ -1,4 +1,4 @@
-"""Duplicates in a published model: which nodes are the same thing, and relationships that say so."""
+"""Duplicates in a published model: nodes for the same thing, and relationships between them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FoundDuplicates(Result):
 
     found: Duplicates
     names: WriteNames  # under which the pairs are written
-    run: RunRecord | None  # which has written the pairs; None if nothing was written
+    run: RunRecord | None  # that wrote the pairs; None if nothing was written
 
     def __len__(self) -> int:
         return len(self.found)
@@ -95,15 +95,14 @@ def duplicates(
     properties : sequence of str
         Another node property to compare, such as an address.
     unique : sequence of str
-        Node property of which a thing has one value, such as a birthday; pairs that differ in it are left
-        out.
+        Node property with one value per thing, such as a birthday; pairs that differ in it are left out.
     k : int, at least 1
         Number of pairs.
     min_probability : float in [0, 1]
         Leave out pairs that are less likely.
     write : bool
-        Write the pairs as relationships of the type HEAT_SAME_AS in place of the last ones; heat clear
-        removes them.
+        Write the pairs as relationships of type HEAT_SAME_AS, replacing earlier ones; heat clear removes
+        them.
     model : str
         Name of the published model.
     on_progress : callable or bool
@@ -125,8 +124,8 @@ def duplicates(
 
     Notes
     -----
-    They are written as links of the model ``heat-duplicates``, which `clear` and `rollback` take. A
-    probability rests on how often duplicates are alike in general; see `HEAT.duplicates`.
+    Pairs are links of the model ``heat-duplicates``; pass that name to `clear` and `rollback`. Probabilities
+    assume how similar duplicates usually are; see `HEAT.duplicates`.
     """
     progress = as_progress(on_progress)
     published = read_published(store, model, with_keys=True, on_progress=progress)

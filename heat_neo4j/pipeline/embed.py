@@ -69,13 +69,13 @@ def embed(
     links : LinkOptions, optional
         Which links to predict; None for none. Earlier predicted links of the model then stay published.
     memory_limit : int, at least 1, optional
-        Refuse a run that would need more memory. In bytes; nothing is begun.
+        Refuse a run that would need more memory. In bytes; checked first.
     checkpoint : Path, optional
         Save the finished training there until it is published; a repeated command continues from it. A file
         of another graph, or of other parameters, is replaced.
     new_recipe : bool
         Learn again how properties become attributes. Otherwise the recipe of the model's published run is
-        applied if it is for the same attributes and the values fit it; a note says if it is not.
+        applied if attributes and values fit it; otherwise a note says so.
     overwrite : bool
         Replace property values that no run wrote.
     index : bool
@@ -94,13 +94,13 @@ def embed(
     ValueError
         If `coordinates` is none of the three, or a parameter of the estimator is out of range.
     ConfigError
-        If the checkpoint cannot be written, or is another kind of file.
+        If the checkpoint cannot be written, or is not a checkpoint.
     ProjectionError
         If the projection cannot be read, or there is nothing in it to learn from.
     MemoryExceeded
-        If the run would not fit.
+        If memory is too small.
     LeaseHeld
-        If another process writes versions of the model; found out before anything is read.
+        If another process writes versions of the model; checked before reading.
     WriteRefused
         If writing would be refused; found out before training.
     WriteFailed, ConnectionFailed
@@ -144,7 +144,7 @@ def publish(
     graph : Graph
         As read from this database.
     estimator : HEAT
-        Fitted on it, loaded, or made by `HEAT.from_points`. If it was fitted elsewhere, such as on data
+        Fitted on `graph`, loaded, or made by `HEAT.from_points`. If it was fitted elsewhere, such as on data
         frames with the same keys, publish ``HEAT.from_points(graph, estimator.transform(graph))``.
     links : PredictedLinks, optional
         As predicted by it; earlier ones stay published if not given.
@@ -159,8 +159,8 @@ def publish(
     Raises
     ------
     ValueError
-        If the graph came from no database, or estimator and links are not of it: then the message counts
-        the nodes that the estimator lacks.
+        If the graph was not read from a database, or estimator or links do not match it; the message counts
+        missing nodes.
     LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
@@ -193,7 +193,7 @@ def _check_is_of(model: HEAT, graph: Graph) -> None:
         what = f"it lacks {lacks} of {graph.n_nodes:,}, such as {min(missing, key=str)!r}"
     raise ValueError(
         f"the model was not fitted on this graph ({what}): publish HEAT.from_points(graph, "
-        "model.transform(graph)), which takes its points by the names of nodes"
+        "model.transform(graph)), which matches nodes by name"
     )
 
 
@@ -226,7 +226,7 @@ def predict(
     n_threads : int, optional
         Threads to use; all cores when None.
     memory_limit : int, optional
-        Bytes that a training for the probabilities may use, if there is to be one; no limit when None.
+        Maximum bytes of a training for the probabilities, if needed; None means no limit.
     overwrite, dry_run, on_progress
         As for `embed`.
 
@@ -276,7 +276,7 @@ class RefreshReport(Result):
     drift: Drift | None  # from the version before
     report: RunReport | None  # the run, if there was one
     seconds: Mapping[str, float]  # of each stage before writing
-    notes: tuple[str, ...]  # what went otherwise than asked
+    notes: tuple[str, ...]  # deviations from the request
 
     @property
     def decision(self) -> str:
@@ -320,16 +320,15 @@ def refresh(
     store : Neo4jStore
         The database.
     job : Job
-        What is to be kept fresh.
+        The settings.
     mode : {"auto", "local", "warm", "full"}
-        What to do; by what has changed if "auto". Placing and warm starts need a version of the same settings
-        to go on from.
+        "auto" decides by the changes. "local" and "warm" need a published version with the same settings.
     dry_run : bool
         Only read and decide.
     on_progress : callable
-        Told about the stages.
+        Called with the stages.
     log : callable
-        Called with one line each of what was decided and measured.
+        Called with one line per decision and measurement.
 
     Returns
     -------

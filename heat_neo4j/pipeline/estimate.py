@@ -93,11 +93,10 @@ def estimate_run(
 ) -> Estimate:
     """Return what `embed` would need: memory, time and bytes written.
 
-    Memory, the peak of this process, follows from counts, and from the attributes of a thousand nodes.
-    For the time, the graph is read, and a short run on 12,000 of its nodes measures this machine as busy
-    as it is now; a graph that does not fit into the free memory has no estimate of time. Times of writing
-    follow from how long reading takes. If a version of the model is published already, keeping it
-    for a rollback is included. Nothing is written.
+    Peak memory is computed from counts and the attributes of a thousand nodes. For the time, the graph is
+    read, and a pilot run on 12,000 of its nodes measures this machine under its current load; there is no
+    time estimate if the graph does not fit into free memory. Write times are derived from the read time. If a
+    version of the model is published already, keeping it for a rollback is included. Nothing is written.
 
     Parameters
     ----------
@@ -228,7 +227,7 @@ class _Pilot(NamedTuple):
         return 1.0 + _FARTHER * log10(max(size.nodes / self.size.nodes, 1.0))
 
     def denser(self, size: RunSize) -> float:
-        """Return how many times as many relationships a node has as in the part, whose border is cut."""
+        """Return the ratio of mean degrees: of the graph, and of the part with its cut border."""
         own = max(self.size.relationships, 1) / self.size.nodes
         return max(size.relationships / size.nodes / own, 1.0)
 

@@ -84,13 +84,13 @@ class Gate:
         limit = max(self.max_auroc_drop, CHANCE * quality.present_error)
         if old is not None and new is not None and old - new > limit:
             yield (
-                f"it tells present edges from other pairs with AUROC {new:.3f}, the published version "
-                f"with {old:.3f}: more than {self.max_auroc_drop:g} worse"
+                f"its AUROC of present edges is {new:.3f}, that of the published version "
+                f"is {old:.3f}: more than {self.max_auroc_drop:g} worse"
             )
         if drift is None:
             return
         if drift.overlap is not None and drift.overlap < self.min_overlap:
-            yield f"of the nearest nodes {drift.overlap:.0%} stayed the same, below {self.min_overlap:.0%}"
+            yield f"{drift.overlap:.0%} of the nearest nodes stayed the same, below {self.min_overlap:.0%}"
         if self.max_move is not None and drift.mean > self.max_move:
             yield f"nodes moved by {drift.mean:.3f} in the mean, more than {self.max_move:g}"
 
@@ -159,7 +159,7 @@ def held_out_quality(
 
 
 def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
-    """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
+    """Measure separately trained new nodes: place them again without a fifth of their edges, the test.
 
     `points` is the published embedding; rows of `new` nodes are ignored. If all nodes are new, nothing is
     measured. Scores of edges at the same node are correlated, so the standard error counts one edge per new

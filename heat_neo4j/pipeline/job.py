@@ -59,8 +59,8 @@ class LinkOptions:
     Raises
     ------
     TypeError, ValueError
-        If a number is out of range, there is no such score, or links by distance are to have a least
-        probability; found out before a run begins.
+        If a number is out of range, there is no such score, or `min_probability` is set for links by
+        distance; checked before a run begins.
     """
 
     k: int | None = 10
@@ -122,12 +122,11 @@ class LinkOptions:
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to which share of changes a refresh does less than a full training.
+    """Shares of changes up to which a refresh avoids full training.
 
-    Nodes that are new, or at changed edges or attributes, are trained alone while, with all those that were
-    since the last training of the whole, they are at most `local` of the nodes. A warm start serves while at
-    most `warm` of the nodes, edges or attribute rows has changed since the last full run, added up over the
-    runs in between.
+    New nodes, and nodes with changed edges or attributes, are trained alone while all such nodes since the
+    last training of all nodes are at most the share `local`. A warm start is used while the changes since the
+    last full run, added up over runs, are at most the share `warm` of nodes, edges or attribute rows.
 
     Parameters
     ----------
@@ -147,18 +146,18 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be kept fresh, and how.
+    """The settings of a model's refresh.
 
     Parameters
     ----------
     projection, model, names, coordinates, links, memory_limit, overwrite, index
         As for `pipeline.embed`.
     limits : Limits
-        How much change asks for how much work.
+        Limits of local and warm refreshes.
     gate : Gate
-        What a new version must reach.
+        Limits of a new version.
     lease_seconds : float, 1 to 86,400, default 60
-        Seconds after which another process may take over a silent one.
+        Seconds without renewal until others may take over.
     records : int, at least 0, default 100
         Number of records of earlier runs to keep.
     follows : collection of str
@@ -241,8 +240,8 @@ def published_job(bookkeeping: Bookkeeping, run: RunRecord, trust: Trust, model:
 def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) -> Job:
     """Return `job` with the settings that it `follows` as they were for the published run.
 
-    `links` are the options of the published links, None if there are none. A ProjectionError if the run's
-    node is damaged, a ConfigError if what it says does not fit what the job sets itself.
+    `links` are the options of the published links, None if there are none. Raises ProjectionError if the
+    run's node is damaged, ConfigError if its settings do not fit those of the job.
     """
     if not job.follows or not run.settings:
         return job
@@ -308,7 +307,7 @@ def _followed_links(job: Job, links: LinkOptions | None) -> LinkOptions | None:
 
 @contextmanager
 def _damage(run: RunRecord, part: str) -> Iterator[None]:
-    """Report that a part of a run's node is not as a run writes it, where it is refused in the block."""
+    """Convert errors of the block to one about a damaged part of a run's node."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:

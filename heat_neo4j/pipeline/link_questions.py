@@ -27,7 +27,7 @@ from heat_neo4j.pipeline.published_model import (
 
 _NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
 _NO_REASONS = "the model has no link probability to explain: `heat links` fits one"
-_HAS_ALL = "{} has all that it can have: {}"
+_HAS_ALL = "{} has all the links allowed: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
 
@@ -239,7 +239,7 @@ def _row_of(store: Neo4jStore, published: PublishedModel, node: str, labels: Seq
     except ValueError:
         raise ProjectionError(
             f"node {node!r} has no coordinates of model {published.run.model!r}: it is newer than the run, "
-            "not of its projection, or not there; `heat refresh` places new nodes"
+            "not in its projection, or missing; `heat refresh` places new nodes"
         ) from None
 
 
@@ -284,7 +284,7 @@ def _no_pattern(
         return ProjectionError(f"no link of {which} leads from {ends}: {advice}")
     role, advice = ("target", "without --to") if reverse else ("source", "with --to")
     return ProjectionError(
-        f"{node!r} ({_labels(graph, row)}) is no {role} of {which}: ask {advice} for the other direction"
+        f"{node!r} ({_labels(graph, row)}) is not a {role} in {which}: ask {advice} for the reverse"
     )
 
 

@@ -245,7 +245,7 @@ def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
 
 def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
     """Return the plan of a full refresh, if a plan cannot continue from the published points."""
-    reason = f"the published points are no start for a {plan.mode} refresh: {fault}"
+    reason = f"the published points cannot start a {plan.mode} refresh: {fault}"
     return Plan(FULL, reason, dict(_stages(job, FULL, state, refresh=True)))
 
 
@@ -270,7 +270,7 @@ def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
         if state.shares is None:
             raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
         if not state.shares.any():
-            return NOTHING, "no node is new or at a change"
+            return NOTHING, "no node is new or changed"
     return mode, "asked for"
 
 
@@ -288,7 +288,7 @@ def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table i
         return FULL, "no node of the graph has published coordinates"
     if diff.nodes_new == 0 and not diff.old_changed:
         other_links = state.other_links
-        return (NOTHING, "the graph is as it was") if other_links is None else (LINKS, other_links)
+        return (NOTHING, "the graph is unchanged") if other_links is None else (LINKS, other_links)
     if state.rejected is not None:
         return FULL, f"run {state.rejected.run_id} ({state.rejected.decision}) was rejected"
     is_small = diff.local is not None and diff.local <= max(limits.local * state.graph.n_nodes, 1)
@@ -296,7 +296,7 @@ def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table i
         return LOCAL, str(diff)
     if diff.since_full <= limits.warm:
         return WARM, str(diff)
-    return FULL, f"{diff}; since the last full run {diff.since_full:.0%} of the graph have changed"
+    return FULL, f"{diff}; since the last full run {diff.since_full:.0%} of the graph has changed"
 
 
 def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterator[tuple[str, str]]:
@@ -317,7 +317,7 @@ def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterato
         parameters = {} if run is None or mode == FULL else run.parameters
         yield "calibrate", _calibration(links, parameters)
     if refresh and mode == FULL and run is not None:
-        yield "align", "move all nodes by the isometry that brings them nearest to where they are published"
+        yield "align", "move all nodes by the isometry that best aligns them with the published points"
     if refresh and mode != LINKS:
         yield "judge", _judgement(mode, state)
     if links is not None:
@@ -333,7 +333,7 @@ def _training(job: Job, mode: str, state: GraphState) -> str:
         return f"{plural(nodes, 'new or changed node')}; all others stay as they are"
     if mode == WARM:
         walks = short_schedule(job.model)["walks_per_node"]
-        return f"all nodes, on from the published coordinates: {plural(walks, 'walk')} per node"
+        return f"all nodes, from the published coordinates: {plural(walks, 'walk')} per node"
     walks = job.model.get_params()["walks_per_node"]
     return f"all nodes, from scratch: {plural(walks, 'walk')} per node"
 

@@ -70,7 +70,7 @@ def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
         return Recipe()
     if _encoded(projection) == _encoded(run.unfiltered_projection):
         return Recipe(run.run_id, run.attribute_recipe)
-    return Recipe(notes=(f"attributes are encoded anew: those of run {run.run_id} were others",))
+    return Recipe(notes=(f"attributes are encoded anew: they differ from run {run.run_id}",))
 
 
 def _encoded(projection: Projection) -> tuple[set[str], set[Attribute], int]:
@@ -298,4 +298,4 @@ def _fitted(model: HEAT, graph: Graph, on_progress: Progress) -> Array:
 
 def _check_still_published(store: Neo4jStore, run: RunRecord) -> None:
     if published_run(store, run.model).run_id != run.run_id:
-        raise ProjectionError(f"model {run.model!r} was published anew while it was read: read again")
+        raise ProjectionError(f"model {run.model!r} was republished while it was read: read again")

@@ -36,7 +36,7 @@ from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_
 
 Array = NDArray[np.float64]
 
-_TURNED = "it was turned to where run {run} lay, and the last digits of that depend on the machine"
+_TURNED = "it was aligned with run {run}, and the last digits of that depend on the machine"
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,10 +92,10 @@ def verify(
 ) -> Verification:
     """Train a run again from its record, and compare the result bit by bit with the coordinates in the graph.
 
-    The graph is read by the run's projection and must not have changed. Training uses the run's parameters
-    and seed, and repeats all processing of its coordinates. If a refresh aligned the run with an earlier
-    version, or continued from one, the coordinates of that version must still be in the graph. Nothing is
-    written, and no lease is acquired.
+    The graph is read with the run's projection; it must be unchanged. Training uses the run's parameters and
+    seed, and repeats all processing of its coordinates. If a refresh aligned the run with an earlier version,
+    or continued from one, the coordinates of that version must still be in the graph. Nothing is written, and
+    no lease is acquired.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def _trainer(run: RunRecord) -> HEAT:
     if share < 1.0:
         raise NotVerifiable(
             f"the training of run {run.run_id} ended at its time limit, after {share:.1%} of its pairs: how "
-            "far another one comes depends on the machine"
+            "far a repeat gets depends on the machine"
         )
     # The run finished within its time limit, but this machine may be slower.
     model = model_of(run)
@@ -244,7 +244,7 @@ def _earlier(books: Bookkeeping, run: RunRecord) -> RunRecord | None:
         return None
     earlier = next((each for each in books.runs_of(run.model) if each.run_id == run_id), None)
     if earlier is None or run_id not in _readable(books, run.model):
-        how = f"was turned to where run {run_id} lay" if is_full else f"went on from run {run_id}"
+        how = f"was aligned with run {run_id}" if is_full else f"started from run {run_id}"
         raise NotVerifiable(f"run {run.run_id} {how}, whose coordinates are not in the graph any more")
     return earlier.whole()
 
@@ -283,7 +283,7 @@ def _read_coordinates(
     is_published = run.run_id == _readable(books, run.model)[0]
     stored = store.read_stored(graph, run.model) if is_published else store.read_kept(graph, run.model)
     if stored is None or stored.run != run.run_id:
-        raise ProjectionError(f"model {run.model!r} was published anew while it was read: verify again")
+        raise ProjectionError(f"model {run.model!r} was republished while it was read: verify again")
     return stored
 
 
@@ -304,7 +304,7 @@ def _train(
         if not align(trainer, state):
             raise NotVerifiable(
                 f"run {run.run_id} cannot be trained again: somebody changed the coordinates of run "
-                f"{state.run.run_id}, which it turned to"
+                f"{state.run.run_id}, which it was aligned with"
             )
         clock.lap("align")
     return trainer

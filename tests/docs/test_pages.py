@@ -450,7 +450,7 @@ def undo(would_roll_back, roll_back, would_clear, clear, reader, live):
 def deploy(page, reader, live):
     follow_the_schedule(page, reader, live)
     (refreshed,) = reader.run_python(page)
-    assert refreshed.startswith("nothing the graph is as it was ")
+    assert refreshed.startswith("nothing the graph is unchanged ")
     (watch,) = reader.take(page, "cypher")
     (row,) = live.cypher(watch)
     assert row["published"] is not None

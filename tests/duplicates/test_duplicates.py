@@ -238,7 +238,7 @@ def test_a_list_without_a_likely_pair_says_how_likely_the_likeliest_is(case: Cas
     best = case.model.duplicates(case.names, label="Club", k=1).probability[0]
     found = case.model.duplicates(case.names, label="Club", min_probability=1.0)
     assert len(found) == 0
-    assert found.notes == (f"no pair is likelier than {best:.2g}: a lower least probability lists some",)
+    assert found.notes == (f"no pair is likelier than {best:.2g}: lower min_probability to list some",)
 
 
 def test_pairs_have_the_same_labels_and_no_relationship() -> None:
@@ -264,7 +264,7 @@ def test_mistakes_are_named(case: Case) -> None:
         case.model.duplicates(case.names, label="Clubs")
     with pytest.raises(ValueError, match="names has 1 value for 303 nodes"):
         case.model.duplicates(["one"])
-    with pytest.raises(ValueError, match="unique names 'born'"):
+    with pytest.raises(ValueError, match="unique: 'born' is not a property"):
         case.model.duplicates(case.names, unique=["born"])
     with pytest.raises(ValueError, match="k must be"):
         case.model.duplicates(case.names, k=0)

@@ -79,7 +79,7 @@ def test_table_has_all_methods_and_a_sample_is_noted():
     assert set(found.row("degree").figures) == {"order_accuracy"}
     assert found.row("directed PageRank").figures["order_accuracy"].mean > 0.9
     assert found.notes[0].startswith("UNDER: the target is more general")
-    assert found.notes[1] == "ranks and precision are of 50 nodes sampled of 119"
+    assert found.notes[1] == "ranks and precision: 50 nodes sampled from 119"
     assert found.settings["sampled_nodes"] == 50
     assert list(found.to_frame("pandas")["method"]) == [row.method for row in found.rows]
     again = evaluate_hierarchy(graph(), HEAT(5, hierarchy="UNDER"), nodes=50, baselines=False)

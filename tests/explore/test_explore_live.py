@@ -180,5 +180,5 @@ def test_a_model_published_anew_meanwhile_is_not_mixed(store, publish, monkeypat
         return found
 
     monkeypatch.setattr(store, step, slow)
-    with pytest.raises(ProjectionError, match="'exploring' was published anew while it was read: read again"):
+    with pytest.raises(ProjectionError, match="'exploring' was republished while it was read: read again"):
         read_page_data(store, MODEL)

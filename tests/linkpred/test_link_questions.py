@@ -283,9 +283,9 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
     for question, message in (
         (
             lambda: recommend(ask, "30"),
-            r"'30' \(Movie\) is no source of any pattern of the model: ask with --to",
+            r"'30' \(Movie\) is not a source in any pattern of the model: ask with --to",
         ),
-        (lambda: recommend(ask, "0", patterns=[RATED], reverse=True), "is no target of User-RATED->Movie"),
+        (lambda: recommend(ask, "0", patterns=[RATED], reverse=True), "is not a target in User-RATED->Movie"),
         (lambda: recommend(ask, "0", patterns=["User-RATES->Movie"]), "did you mean 'RATED'"),
         (lambda: recommend(ask, "99"), "node '99' has no coordinates of model 'm'"),
         (
@@ -313,7 +313,7 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     ask = store_of(published_model(graph, np.column_stack((np.zeros((110, 2)), np.ones(110)))))
     notes = link_questions.recommend(ask, "5").notes
     assert notes[-1].startswith(
-        "n5 has all that it can have: each Film has at most one DIRECTED_BY to a Director (99 of 99 have one"
+        "n5 has all the links allowed: each Film has at most one DIRECTED_BY to a Director (99 of 99 have one"
     )
     assert not any("can have" in note for note in link_questions.recommend(ask, "0").notes)
     assert not any("can have" in note for note in link_questions.recommend(ask, "101", reverse=True).notes)

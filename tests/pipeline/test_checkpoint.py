@@ -45,7 +45,7 @@ def test_a_fitted_model_comes_back_whole(path):
     np.testing.assert_array_equal(again.embedding_, fitted.embedding_)
     np.testing.assert_array_equal(again.loss_curve_, fitted.loss_curve_)
     assert (again.seed_, again.n_pairs_, again.training_) == (fitted.seed_, fitted.n_pairs_, fitted.training_)
-    assert "was taken from checkpoint" in checkpoint.notes[0]
+    assert "was restored from checkpoint" in checkpoint.notes[0]
     checkpoint.remove()
     assert list(path.parent.iterdir()) == []
 
@@ -86,13 +86,13 @@ def test_of_another_graph_or_other_parameters_it_is_of_no_use(path, other, graph
     checkpoint = Checkpoint(path)
     assert checkpoint.restore(other, graph) is None
     assert not hasattr(other, "embedding_")
-    assert "was of another graph or other parameters: replaced" in checkpoint.notes[0]
+    assert "had another graph or other parameters: replaced" in checkpoint.notes[0]
 
 
 @pytest.mark.parametrize("content", [b"", b"mine", b"PK\x03\x04 half a zip"])
 def test_a_file_of_another_kind_is_left_alone(path, content):
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match="is another kind of file: choose another name"):
+    with pytest.raises(ConfigError, match="is not a checkpoint: choose another name"):
         Checkpoint(path)
     assert path.read_bytes() == content
 
@@ -100,7 +100,7 @@ def test_a_file_of_another_kind_is_left_alone(path, content):
 def test_arrays_of_somebody_else_are_left_alone(path):
     with path.open("wb") as file:
         np.savez(file, embedding=np.eye(3))
-    with pytest.raises(ConfigError, match="is another kind of file"):
+    with pytest.raises(ConfigError, match="is not a checkpoint"):
         Checkpoint(path)
 
 

@@ -97,7 +97,7 @@ def test_placed_nodes_may_predict_a_little_worse():
 def test_the_auroc_of_present_edges_must_not_drop():
     assert problems(of(present_auroc=0.95, present_auroc_before=0.96)) == []
     (problem,) = problems(of(present_auroc=0.93, present_auroc_before=0.96))
-    assert problem.startswith("it tells present edges from other pairs with AUROC 0.930")
+    assert problem.startswith("its AUROC of present edges is 0.930")
 
 
 def test_drift_has_limits():
@@ -106,7 +106,7 @@ def test_drift_has_limits():
     drift = measure_drift(old, new, [""] * 200)
     assert problems(GOOD, drift, min_overlap=0.0) == []
     assert problems(GOOD, drift, min_overlap=0.5) == [
-        f"of the nearest nodes {drift.overlap:.0%} stayed the same, below 50%"
+        f"{drift.overlap:.0%} of the nearest nodes stayed the same, below 50%"
     ]
     assert problems(GOOD, drift, min_overlap=0.0, max_move=1.0) == [
         f"nodes moved by {drift.mean:.3f} in the mean, more than 1"

@@ -105,7 +105,7 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(store, cyph
         patch.setattr(HEAT, "fit", None)  # neither the model is trained again nor its twin for probabilities
         again = embed(store, PAPERS, new_model(), checkpoint=path, **options)
     assert not path.exists()
-    taken = f"the training was taken from checkpoint {path}, of an attempt before"
+    taken = f"training was restored from checkpoint {path} of an earlier run"
     assert again.notes == (taken, *expected.notes)
     assert again.score == expected.score
     graph = store.read_graph(PAPERS)

@@ -219,7 +219,7 @@ def test_changes_add_up_to_a_full_run():
     change, decision = decided(before, now, few, changes={"since_full": 0.29})
     assert decision.mode == "full"
     assert change.since_full == pytest.approx(0.29 + change.share)
-    assert decision.reason.endswith("since the last full run 30% of the graph have changed")
+    assert decision.reason.endswith("since the last full run 30% of the graph has changed")
     assert change.recorded("full")["since_full"] == 0.0
     assert change.recorded("warm")["since_full"] == change.since_full
     assert decided(before, now, few, changes={"since_full": 0.2})[1].mode == "warm"
@@ -455,7 +455,7 @@ def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
     }
     assert stages("warm", now, before, **known) == {
         **read,
-        "train": "all nodes, on from the published coordinates: 4 walks per node",
+        "train": "all nodes, from the published coordinates: 4 walks per node",
         "calibrate": "keep the published score and probabilities",
         "judge": JUDGED,
         **after,
@@ -464,14 +464,14 @@ def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
         **read,
         "train": "all nodes, from scratch: 10 walks per node",
         "calibrate": f"{TRAINED_AGAIN} score and probabilities",
-        "align": "move all nodes by the isometry that brings them nearest to where they are published",
+        "align": "move all nodes by the isometry that best aligns them with the published points",
         "judge": JUDGED,
         **after,
     }
     assert stages("full", now, before, **known) == in_full
     asked, state = job(links=LinkOptions()), state_of(now, before, asked=known["settings"], **known)
     plan = plan_in_full(asked, make_plan(asked, "warm", state), state, "no point")
-    reason = "the published points are no start for a warm refresh: no point"
+    reason = "the published points cannot start a warm refresh: no point"
     assert (plan.mode, plan.reason, plan.stages) == ("full", reason, in_full)
 
 
@@ -504,6 +504,6 @@ def test_a_graph_as_it_was_is_read_and_compared_only():
     assert plan.stages == COMPARED
     assert json.loads(json.dumps(plan.to_dict())) == {
         "mode": "nothing",
-        "reason": "the graph is as it was",
+        "reason": "the graph is unchanged",
         "stages": [{"stage": stage, "does": line} for stage, line in COMPARED.items()],
     }

@@ -92,7 +92,7 @@ def test_a_recipe_for_other_attributes_is_not_applied(store, cypher, other):
     first = run(store)
     projection = Projection.from_dict(PAPERS.to_dict() | other)
     second = run(store, projection)
-    assert second.notes == (f"attributes are encoded anew: those of run {first.run.run_id} were others",)
+    assert second.notes == (f"attributes are encoded anew: they differ from run {first.run.run_id}",)
     graph = store.read_graph(projection)
     assert list(second.run.attribute_recipe) == list(graph.provenance.attribute_recipe)
 
@@ -140,4 +140,4 @@ def test_a_checkpoint_still_sees_a_changed_graph(store, cypher, tmp_path, monkey
             run(store, checkpoint=path)
     cypher("MATCH (n:RecipePaper {key: 3}) SET n.year = 1900")
     report = run(store, checkpoint=path)
-    assert report.notes == (f"checkpoint {path} was of another graph or other parameters: replaced",)
+    assert report.notes == (f"checkpoint {path} had another graph or other parameters: replaced",)

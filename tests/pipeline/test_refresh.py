@@ -67,8 +67,8 @@ def test_an_unchanged_graph_is_not_trained_again(store, cypher, papers):
     before = snapshot(cypher)
     told = []
     second = refresh(store, easy(), log=told.append)
-    assert (second.outcome, second.report, second.reason) == ("nothing", None, "the graph is as it was")
-    assert told == ["nothing: the graph is as it was"]
+    assert (second.outcome, second.report, second.reason) == ("nothing", None, "the graph is unchanged")
+    assert told == ["nothing: the graph is unchanged"]
     assert snapshot(cypher) == before  # no lease is left either
 
 
@@ -241,7 +241,7 @@ def test_points_that_nothing_can_go_on_from_are_computed_anew_in_full(store, cyp
     told = []
     report = refresh(store, easy(), log=told.append)
     assert (report.outcome, report.decision) == ("published", "full")
-    line = "full: the published points are no start for a local refresh: "
+    line = "full: the published points cannot start a local refresh: "
     assert told[1] == f"{line}Poincare coordinates must have norm below 1"
     assert store.runs(MODEL)[0].reason == told[1].removeprefix("full: ")
     assert refresh(store, easy()).outcome == "nothing"
@@ -386,8 +386,8 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     assert (report["outcome"], report["run"]["status"]) == ("published", "complete")
     assert report["quality"]["held_out_edges"] > 10
     result = run("refresh", *OPTIONS)
-    assert result.stdout == "Done          nothing: the graph is as it was\n"
-    assert "nothing: the graph is as it was" in result.stderr
+    assert result.stdout == "Done          nothing: the graph is unchanged\n"
+    assert "nothing: the graph is unchanged" in result.stderr
     papers.rewire()
     published = papers.seen()
     failed = run("refresh", *OPTIONS, "--config", str(strict), code=10)

@@ -150,7 +150,7 @@ def test_other_versions_of_packages_are_noted(fitted):
         ({"fingerprint": {}}, "run r1 did not record what it was computed from"),
         (
             {"training": {"aligned_to": "r0"}},
-            "was turned to where run r0 lay, whose coordinates are not",
+            "was aligned with run r0, whose coordinates are not",
         ),
         ({"decision": "warm", "previous_run": "r0"}, "went on from run r0, whose coordinates are not"),
         ({"decision": "local", "previous_run": None}, "went on from run None, whose coordinates are not"),
@@ -208,7 +208,7 @@ def test_a_model_that_is_not_published_is_told(fitted):
 def test_a_version_that_is_published_meanwhile_is_not_compared(fitted):
     store = Store(record_of(fitted), fitted.embedding_)
     store.stored = replace(store.stored, run="r2")
-    with pytest.raises(ProjectionError, match="was published anew while it was read: verify again"):
+    with pytest.raises(ProjectionError, match="was republished while it was read: verify again"):
         verify(store)
 
 

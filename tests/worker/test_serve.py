@@ -98,7 +98,7 @@ def test_the_schedule_refreshes_a_changed_graph(server, store, papers):
         key = papers.add()
         until(lambda: key in papers.seen()[1])
         after = papers.seen()
-        until(lambda: "nothing: the graph is as it was" in told)
+        until(lambda: "nothing: the graph is unchanged" in told)
     assert {name: after[1][name] for name in before[1]} == before[1]
     assert any(line.startswith("local: 1 new node, ") for line in told)
 

@@ -152,8 +152,8 @@ def test_other_versions_of_packages_are_noted(fitted):
             {"training": {"aligned_to": "r0"}},
             "was aligned with run r0, whose coordinates are not",
         ),
-        ({"decision": "warm", "previous_run": "r0"}, "went on from run r0, whose coordinates are not"),
-        ({"decision": "local", "previous_run": None}, "went on from run None, whose coordinates are not"),
+        ({"decision": "warm", "previous_run": "r0"}, "started from run r0, whose coordinates are not"),
+        ({"decision": "local", "previous_run": None}, "started from run None, whose coordinates are not"),
     ],
 )
 def test_what_cannot_be_trained_again_is_told(fitted, changed, why, no_training):
@@ -290,7 +290,7 @@ def test_what_refreshes_went_on_from_is_read_back(store, papers):
     )
     turned = refreshed("full")
     assert check(turned).run.training["aligned_to"] == warm
-    with pytest.raises(NotVerifiable, match=f"went on from run {again}, whose coordinates are not"):
+    with pytest.raises(NotVerifiable, match=f"started from run {again}, whose coordinates are not"):
         verify(store, warm, model=MODEL)
     store.rollback(MODEL)
     check(turned)  # which is kept, and was turned to what is published again

@@ -10,13 +10,13 @@ fill them. The recipe can be applied to other nodes later (`encode`).
 | durations                    | ``took``: seconds                                  | mean           |
 | times of day                 | ``opens:sin``, ``opens:cos``: the day as a circle  | means          |
 | points of a plane or space   | ``at:x``, ``at:y``, perhaps ``at:z``               | means          |
-| points of the globe          | the same of the unit sphere, perhaps ``at:height`` | means          |
-| lists of few numbers         | ``size[0]``, ``size[1]``, ...                      | means          |
+| points of the globe          | as above, on a unit sphere; perhaps ``at:height``  | means          |
+| lists of under 32 numbers    | ``size[0]``, ``size[1]``, ...                      | means          |
 | vectors                      | ``vector[0]``, ... at most 256                     | all 0          |
-| strings                      | ``venue=KDD``, ... one 1 a node                    | all 0          |
+| strings                      | ``venue=KDD``, ... one-hot                         | all 0          |
 | lists of strings             | ``words=graph``, ... a 1 for each string           | all 0          |
 | texts                        | ``abstract#17``, ... TF-IDF of hashed words        | all 0          |
-| encoded texts                | ``abstract[0]``, ... a vector by an encoder        | all 0          |
+| encoded texts                | ``abstract[0]``, ... the encoder's vector          | all 0          |
 
 Vectors are lists of 32 numbers or more, most of them not 0 (`heat_neo4j.attributes.vectors`). Means are taken
 over present values. A property with means that is missing on some nodes has an indicator

@@ -1,4 +1,4 @@
-"""Hyperbolic embeddings of attributed graphs (HEAT), living in Neo4j.
+"""Hyperbolic embeddings of attributed graphs (HEAT), stored in Neo4j.
 
 Names are imported when they are first used, so that importing the package (and ``heat --help``) is quick.
 """

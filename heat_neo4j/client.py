@@ -1,4 +1,4 @@
-"""`connect`: a database to work with from Python, in a notebook or a program."""
+"""`connect` and `Database`: the Python API of a Neo4j database."""
 
 from __future__ import annotations
 
@@ -54,18 +54,17 @@ def connect(
     Parameters
     ----------
     uri : str or neo4j.Driver, optional
-        Address, such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura. The
-        environment's NEO4J_URI if not given, or else the local server that ``heat server start`` started. A
-        driver of your own stays open when the database is closed.
+        Address, such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura. By default
+        NEO4J_URI, or else the local server that ``heat server start`` started. A driver that you pass stays
+        open when the database is closed.
     auth : tuple of str, or neo4j.Auth, or None
-        User name and password, another token of the driver, or None for a server without authentication; the
-        environment's NEO4J_USERNAME (or "neo4j") and NEO4J_PASSWORD if not given. The local server has its
-        own.
+        User name and password, another token of the driver, or None for a server without authentication; by
+        default NEO4J_USERNAME (or "neo4j") and NEO4J_PASSWORD. Ignored for the local server.
     database : str, optional
         Database name; the environment's NEO4J_DATABASE, or the user's home database, if not given.
     trusted : sequence of str
-        Filters, and names of node properties, that you vouch for. A filter that only the database records is
-        refused unless it is one of them or this machine has run it before; so is a property to write to.
+        Filters and node property names that you trust. A filter, or a property to write to, that only the
+        database records is refused unless listed here or used on this machine before.
 
     Returns
     -------
@@ -127,10 +126,10 @@ class Database(Closing):
     ProjectionError
         By every method that reads: if the server refuses a statement or a value of it.
     WriteRefused
-        By every method that writes: if the user may not write, or values of others would be overwritten.
+        By every method that writes: if the user may not write, or foreign values would be overwritten.
     LeaseHeld
-        By every method that writes or removes coordinates, links or indexes: if another process writes
-        versions of the model.
+        By every method that writes or removes coordinates, links or indexes: if another process is writing
+        the model.
     WriteFailed
         By every method that writes: if it stopped half-way. What was published before is untouched; call the
         method again to complete the work.
@@ -157,7 +156,7 @@ class Database(Closing):
         return f"Database({self._store.address})"
 
     def close(self) -> None:
-        """Close the connection; a driver that was handed in stays open."""
+        """Close the connection; a driver that you passed stays open."""
         self._store.close()
 
     @property
@@ -181,22 +180,21 @@ class Database(Closing):
     ) -> Graph:
         """Read a part of the database into a graph.
 
-        The same data gives the same bits whatever order the server returns it in, and after it has been
-        inserted anew if there is a `key`.
+        The same data gives the same bits in any order of the server and, with a `key`, even after it is
+        inserted again.
 
         Parameters
         ----------
         labels, relationships : str or sequence of str, optional
-            Labels of nodes and types of relationships to read, all if not given; or a `Projection`.
+            Node labels and relationship types, by default all; `labels` may be a `Projection`.
         scratch : path of a folder, optional
-            Where the graph's matrix, relationships, times and numeric attributes are made, in files that are
-            mapped into memory: the same bits, in memory that does not grow with the number of relationships.
-            In memory if not given.
+            Folder for memory-mapped files of the graph's matrix, relationships, times and numeric attributes.
+            Memory use then does not grow with the number of relationships; the bits are the same.
         on_progress : callable or bool
             Called with the stages of reading; True draws bars.
         **options
-            `weight`, `attributes`, `key` and others, as for `Projection`. Results call the nodes by their
-            values of `key`, without it by their element ids.
+            `weight`, `attributes`, `key` and others, as for `Projection`. Results name nodes by `key`, or by
+            element id without one.
 
         Returns
         -------
@@ -221,7 +219,7 @@ class Database(Closing):
     def check(
         self, projection: Projection, *, model: str = "heat", on_progress: Progress | bool = False
     ) -> ProjectionReport:
-        """Read all that `embed` would read, and report what there is and what would go wrong.
+        """Read all that `embed` would read, and report what it found and its problems.
 
         Nothing is written.
 
@@ -230,7 +228,7 @@ class Database(Closing):
         projection : Projection
             What to read.
         model : str
-            Whose recipe for attributes is used, if it is published.
+            Model whose attribute recipe is used, if published.
         on_progress : callable or bool
             Called with the stages of reading; True draws bars.
 
@@ -267,12 +265,12 @@ class Database(Closing):
         Returns
         -------
         HEAT
-            Without nodes that are newer than its version.
+            Nodes newer than the version are left out.
 
         Raises
         ------
         ProjectionError
-            If the model is not published, its graph cannot be read, or its run's node is damaged.
+            If the model is not published, its graph cannot be read, or its record is damaged.
         """
         published = read_published(self._store, model, with_keys=True, on_progress=as_progress(on_progress))
         parameters = model_of(published.run).get_params()
@@ -298,9 +296,9 @@ class Database(Closing):
         model : str
             Its name.
         estimator : HEAT, optional
-            Whose parameters replace those that the model was published with; it is left as it is.
+            Estimator whose parameters replace the published ones; not modified.
         mode : {"auto", "local", "warm", "full"}
-            What to do; auto decides by what has changed.
+            local trains new and changed nodes, warm all nodes, full from scratch; auto chooses.
         dry_run : bool
             Only read and plan; write nothing.
         on_progress : callable or bool
@@ -315,7 +313,7 @@ class Database(Closing):
         ValueError
             If there is no such mode.
         QualityRejected
-            If the graph is that of a full run which was rejected, and `mode` is "auto".
+            If a full run of the same graph was rejected and `mode` is "auto".
         ProjectionError
             If the model is not published: `embed` makes its first version.
         """

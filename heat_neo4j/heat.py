@@ -1,4 +1,4 @@
-"""`HEAT`: what users call. It embeds whatever holds a graph, and answers by the names of its nodes."""
+"""`HEAT`, the main class: it embeds a graph of any supported type; results use node names."""
 
 from __future__ import annotations
 
@@ -85,75 +85,72 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Dimension d of hyperbolic space. A picture needs 2; a vector index of Neo4j takes no more than 4,096.
     alpha : float in [0, 1] or "auto", default "auto"
         Share of steps that follow attributes; 0 is topology only. "auto" measures how well each attribute
-        tells linked nodes from others: steps follow those that do, with a share of 0.2, and no other. If none
-        does, the share is 0, or 0.05 in a graph of which more than 5 % lie outside its largest component. A
-        number applies to all attributes.
+        separates linked nodes from others: steps follow the informative ones only, with a share of 0.2. If
+        none is, the share is 0, or 0.05 if over 5% of the nodes lie outside the largest component. A number
+        applies to all attributes.
     forward : float in [0, 1], default 0.5
-        Weight of a step along a relationship; a step back weighs 1 - `forward`. 0.5 follows either way
-        alike, 1 only the direction. Other values than 0.5 need a graph that knows directions.
+        Weight of a step along a relationship; a step back weighs 1 - `forward`. 0.5 ignores direction, 1 only
+        follows it. Values other than 0.5 need a directed graph.
     type_balance : float in [0, 1], default 0.0
-        How much types of relationships count alike: at 0 steps choose relationships by weight, at 1 they
-        choose first a type, all types equally. Above 0 it needs a graph that knows types.
+        How evenly relationship types count: at 0, steps choose relationships by weight; at 1, they first
+        choose a type uniformly. Above 0 it needs a graph with types.
     hierarchy : str, optional
-        Type of relationship that leads from special to general nodes, or the other way, such as "HYPERNYM".
-        Each node is then trained near all that it is under, directly or not, and lies farther from the centre
-        than they do; other relationships and attributes count as well. See Notes.
+        Relationship type from specific to general nodes, or the reverse, such as "HYPERNYM". Each node is
+        then trained near all its ancestors, and lies farther from the centre than they do; other
+        relationships and attributes also count. See Notes.
     sigma : float above 0, default 1.0
         Width of the Gaussian on hyperbolic distance.
     walks_per_node : int, at least 1, default 10
-        Walks from every node. From 50,000 nodes on, from clusters of nodes; see Notes.
+        Walks from every node. With 50,000 nodes or more, from every cluster; see Notes.
     walk_length : int, at least 2, default 80
         Nodes in a walk.
     window_size : int, at least 1, default 3
         Largest number of steps between the two nodes of a pair.
     n_negatives : int, at least 1, default 10
-        Negative samples per pair. All pairs of one source position share them.
+        Negative samples per pair. All pairs of a walk position share them.
     negative_exponent : float in [0, 1], default 0.5
-        Exponent of the occurrences in walks by which negatives are drawn. The paper has 0.75; 0.5 predicted
-        links better on the three benchmark graphs, on the seeds it was chosen by.
+        Negatives are drawn by occurrences in walks to this power. The paper uses 0.75; 0.5 predicted links
+        better on the three benchmark graphs, with the tuning seeds.
     learning_rate : float above 0, default 0.05
-        Step per pair at the start, 1.7 times as large in buckets; it falls linearly to 0. Training in
-        buckets, the default from 10,000 nodes on, predicts links with the factor as well as training in
-        batches. A training that diverges begins again with half of it.
-        ``training_["effective_learning_rate"]`` is what was used.
+        Initial step per pair, 1.7 times as large in buckets; it falls linearly to 0. With this factor,
+        training in buckets (see `n_parts`) predicts links as well as in batches. Training that diverges
+        restarts with half the rate. ``training_["effective_learning_rate"]`` is what was used.
     batch_size : int, at least 1, default: 320, or N / 96 up to 1,280
-        Source positions in a batch. They are trained with frozen coordinates before the points move, 10 from
-        each walk; at most N / 8 on small graphs.
+        Walk positions per batch. Each walk gives 10; points move only after the batch. At most N / 8 on small
+        graphs.
     n_epochs : int, at least 1, default 1
         Passes over the walks.
     n_parts : int, at least 1, default: by number of nodes
-        Parts of the nodes for training in buckets; 1 trains in batches. Nodes are shared out anew in each
-        round of walks, at least 10 to a part. The result depends on it. When None, 1 below 10,000 nodes,
-        then 16, and up to 32 on graphs of two million nodes and more, or 64 with more walks.
+        Parts of the nodes for training in buckets; 1 trains in batches. A bucket trains the pairs of two
+        parts. Nodes are reassigned in each round of walks, at least 10 per part. The result depends on it.
+        None is 1 below 10,000 nodes, then 16, up to 32 from two million nodes, or 64 with more walks.
     refine : bool, default True
         Move trained points a little towards their neighbours, and adjust radii to degrees. The paper does
-        not do this. With a hierarchy, radii are moved so that each node is inside those below it.
+        not do this. With a hierarchy, radii put each node nearer the centre than its descendants.
     time_limit : float above 0, default: none
-        Stop training after this many seconds, or shortly after, and keep the result. A training that needs no
-        more gives the same bits as without a limit.
+        Stop training after this many seconds, or shortly after, and keep the result. If it finishes in time,
+        the bits are those without a limit.
     n_threads : int, at least 1, default: the processors it may use
-        Threads to use at most. The processors are those of the affinity and the CPU quota of this process.
-        There are never more threads than that, and training uses fewer while other programs make fewer
-        faster. The result is the same to the bit.
+        Maximum number of threads. It is capped by the CPU affinity and quota of this process. Training uses
+        fewer while busy programs make that faster. The result is the same to the bit.
     scratch : str or Path of a folder, optional
-        Folder to train over files, in little memory; a killed run continues from them. Training in buckets
-        then needs memory for two parts for each thread, and for what walks and negatives need at random. A
-        training that was killed goes on, with the same bits, when `fit` is called on the same graph with the
-        same parameters again.
+        Folder to train from disk in little memory; a killed run resumes there. Training in buckets then needs
+        memory for two parts per thread, and for randomly accessed walk and negative tables. A killed training
+        resumes, with the same bits, when `fit` is called again with the same graph and parameters.
     scheduler : str, optional
-        Dask scheduler, such as tcp://host:8786; its workers share the scratch folder. They train
-        the buckets and find links, and see the folder under the same name. Of a ``distributed.Client`` it is
-        ``client.scheduler.address``. The bits are those of one machine.
+        Dask scheduler, such as tcp://host:8786; its workers share the scratch folder. They train buckets and
+        find links, and must see the folder at the same path. For a ``distributed.Client`` pass
+        ``client.scheduler.address``. The bits do not change.
     random_state : int, at least 0, or numpy.random.RandomState, default: drawn, and recorded
-        Seed: the same graph, parameters and seed give the same bits. A RandomState, or None, draws one, which
-        `seed_` then holds.
+        Seed: the same graph, parameters and seed give the same bits. With a RandomState or None it is drawn;
+        see `seed_`.
 
     Attributes
     ----------
     embedding_ : float64 array of shape (N, d + 1)
-        Points of the hyperboloid, time coordinate last, rows as in the graph.
+        Points on the hyperboloid, time coordinate last, rows as in the graph.
     graph_ : Graph
-        What was embedded.
+        Embedded graph.
     loss_curve_ : float64 array
         Mean loss per pair in each round (one walk from every node), in nats; ln(1 + n_negatives) at chance.
     n_pairs_ : int
@@ -161,8 +158,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     seed_ : int
         The seed used.
     link_score_ : LinkScore
-        What ranks links and gives their probabilities. `predict_links`, `score_pairs`, `recommend` or
-        `explain` fits it when it first needs it, by training once more without a tenth of the edges.
+        Ranks links and gives their probabilities. Fitted on first use by `predict_links`, `score_pairs`,
+        `recommend` or `explain`, with another training without a tenth of the edges.
     training_ : dict
         Plain data about the fit: seconds of each stage, counters, and whether the exclusion of D was exact.
 
@@ -171,16 +168,15 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     From 50,000 nodes on, training starts from coarse graphs, whose nodes are clusters of up to 16, then 4
     neighbouring nodes. `walks_per_node` walks start from each cluster of the coarsest graph, and 0.3 times
     as many from each cluster of the next and from each node. ``training_["coarse"]`` has the number of
-    clusters. Trainings with given points (`start`) or a `hierarchy` do without coarse graphs.
+    clusters. Training with given points (`start`) or a `hierarchy` uses no coarse graphs.
 
-    With a `hierarchy`, points start in nested caps of directions, one for each node, as large as its number
-    of descendants asks for; they are then trained in memory, in batches. In 2 * `walks_per_node` rounds (20 *
-    where other relationships count), each node is drawn to all that it is under, or 64 of them, and to what
-    walks of `window_size` steps meet before they take a relationship of the hierarchy. The step is a tenth of
-    `learning_rate`. Nodes outside the hierarchy start among their neighbours, or among nodes with similar
-    attributes, and else as far out as its leaves. Nodes in a cycle are equally general. The end of the
-    relationships that leads to fewer tops is the more general one. The hierarchy may have at most 268 million
-    pairs of a node and one that it is under: 1 GiB.
+    With a `hierarchy`, points start in nested caps of directions, one per node, sized by its number of
+    descendants; they are then trained in memory, in batches. In 2 * `walks_per_node` rounds (20 * if other
+    relationships count), each node is drawn to its ancestors, 64 at most, and to nodes that walks of
+    `window_size` steps reach before using the hierarchy. The step is a tenth of `learning_rate`. Nodes
+    outside the hierarchy start among their neighbours or nodes with similar attributes, otherwise as far out
+    as leaves. Nodes in a cycle are equally general. The end of the relationships that leads to fewer roots is
+    the more general one. The hierarchy may have at most 268 million (node, ancestor) pairs: 1 GiB.
 
     References
     ----------
@@ -188,7 +184,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     Examples
     --------
-    A matrix of weights, a NetworkX or igraph graph, a data frame of edges will all do:
+    Pass a weight matrix, a NetworkX or igraph graph, or a data frame of edges:
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -264,12 +260,12 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     @property
     def alpha_(self) -> float:
-        """Share of steps that followed attributes; ``training_["attributes"]`` has what was measured."""
+        """Share of steps that followed attributes; ``training_["attributes"]`` has the measurements."""
         return float(self.training_["alpha"])
 
     @cached_property
     def nodes_(self) -> NDArray[Any]:
-        """What results call the nodes, an array of shape (N,): see `as_graph`."""
+        """Node names in results, an array of shape (N,): see `as_graph`."""
         return column_of(self.graph_.names)
 
     def fit(
@@ -287,20 +283,20 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
         Parameters
         ----------
-        X : Graph, or what `as_graph` takes
+        X : Graph or input of `as_graph`
             A square SciPy or NumPy matrix, a graph of NetworkX, igraph or PyTorch Geometric, or a data frame
-            of edges; of at least two nodes, and with somewhere to walk.
+            of edges; of at least two nodes, and one possible step.
         y : None
             Ignored; there for scikit-learn's conventions.
         attributes : optional
             Attributes of the nodes, as `as_graph` takes them.
         text : sequence of str
-            Names of attributes whose strings are texts, to use the words of.
+            Names of attributes whose strings are compared by words.
         encode : sequence of str
             Names of attributes whose texts become vectors; see `as_graph`.
         start : float64 array of shape (N, d + 1), optional
             Points to start from, such as those of an earlier fit; close to the origin if not given.
-            ``training_["start"]`` is their digest; a model that is published cannot be verified then.
+            ``training_["start"]`` is their digest; a model published from this fit cannot be verified.
         on_progress : callable or bool
             Called with the stages "coarse", on large graphs, "walks" and "train"; True draws bars.
 
@@ -312,17 +308,17 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range, asks for directions or types that the graph does not know, the
-            hierarchy orders nothing or is too large, `X` or `attributes` are no graph, or `start` is no N
-            points of the hyperboloid.
+            If a parameter is out of range, needs directions or types that the graph lacks, the hierarchy has
+            no order or is too large, `X` or `attributes` are invalid, or `start` is not N points on the
+            hyperboloid.
         DivergedError
-            If coordinates become NaN, as with a very small `sigma`; a ConfigError and a ValueError too.
+            If coordinates become NaN, as with a very small `sigma`; also a ConfigError and ValueError.
         ConfigError
-            If `scratch` is needed and not given, cannot be written, or is in use for the same training.
+            If `scratch` is required but missing, not writable, or in use by another run of this training.
         ConnectionFailed
             If the cluster's scheduler does not answer or was lost.
         NothingToLearnError
-            If the graph offers no pair to learn from; a ValueError too.
+            If the graph offers no pair to learn from; also a ValueError.
         """
         self.check_parameters()
         graph = as_graph(X, attributes, text=text, encode=encode)
@@ -336,14 +332,14 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         path : str or Path
-            The file, such as "papers.heat"; one that is there is replaced.
+            The file, such as "papers.heat"; an existing one is replaced.
 
         Raises
         ------
         ConfigError
             If the file cannot be written.
         TypeError
-            If the graph has names of nodes other than numbers, texts and tuples of them.
+            If node names are not numbers, strings or tuples of these.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
@@ -403,12 +399,12 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         except OSError as error:
             raise ConfigError(f"model file {path}: cannot be read: {error.strerror or error}") from error
         except (AttributeError, BadZipFile, EOFError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"model file {path}: is no file that HEAT.save wrote, or is damaged") from error
+            raise ConfigError(f"model file {path}: is damaged, or not written by HEAT.save") from error
         return model
 
     @classmethod
     def from_points(cls, graph: Any, points: Array, **parameters: Any) -> Self:
-        """Return an estimator as if it had been fitted, with points that are known already.
+        """Return an estimator with given points, as if it had been fitted.
 
         Parameters
         ----------
@@ -417,7 +413,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         points : float64 array of shape (N, d + 1)
             Points of the hyperboloid, time coordinate last.
         **parameters
-            Of the estimator; `n_components` is that of the points.
+            Parameters of HEAT; `points` gives `n_components`.
 
         Raises
         ------
@@ -443,15 +439,15 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return self._output(self.fit(X, **parameters).embedding_, self.graph_.names)
 
     def transform(self, X: Any, *, attributes: Any = None) -> Any:
-        """Return points of the nodes of a graph, of which some may be new.
+        """Return points for the nodes of a graph; some may be new.
 
-        Nodes that were embedded keep their points to the bit. New ones, told by their names, are placed among
-        them by a training of their own, as `heat refresh` does.
+        Nodes that were embedded keep their points to the bit. Nodes with new names are placed among them by a
+        separate training, as in `heat refresh`.
 
         Parameters
         ----------
         X, attributes
-            As for `fit`; attributes by name are encoded as those of the graph that was embedded.
+            As for `fit`; named attributes are encoded as in the embedded graph.
 
         Returns
         -------
@@ -461,7 +457,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            As for `fit`; also if no node of `X` was embedded, or its attributes are others.
+            As for `fit`; also if no node of `X` was embedded, or its attributes differ.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
@@ -473,24 +469,24 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         points = self.embedding_[rows]
         if new.any():
             if new.all():
-                raise ValueError("no node of the graph was embedded: are its nodes named as those of `fit`?")
+                raise ValueError("no node of the graph was embedded: are nodes named as in `fit`?")
             if graph.n_attributes != self.graph_.n_attributes:
                 counts = plural(graph.n_attributes, "attribute")
-                raise ValueError(f"the graph has {counts} where {self.graph_.n_attributes} were embedded")
+                raise ValueError(f"the graph has {counts}, the embedded one {self.graph_.n_attributes}")
             placed = clone(self).set_params(random_state=self.seed_)
             points = fit_local(placed, graph, points, new).embedding_
         return self._output(points, graph.names)
 
     def kneighbors(self, nodes: Any = None, n_neighbors: int = 10, return_distance: bool = True) -> Any:
-        """Return the nearest nodes of some nodes or points, exactly, nearest first.
+        """Return the exact nearest nodes of some nodes or points, nearest first.
 
         Parameters
         ----------
         nodes : iterable, or float64 array of shape (m, d + 1), or data frame, optional
-            Names of nodes; all, in the order of `nodes_`, if not given. A node is no neighbour of itself. Or
-            points of the hyperboloid, as `transform` returns them; the nearest node may be at the same point.
+            Node names, by default all in the order of `nodes_`; a node is not its own neighbour. Or points on
+            the hyperboloid, as from `transform`; the nearest node may then coincide.
         n_neighbors : int
-            How many of each; all others if there are no more.
+            Neighbours of each; at most all other nodes.
         return_distance : bool
             Whether distances are returned too.
 
@@ -499,8 +495,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         distances : float64 array of shape (m, n_neighbors)
             Hyperbolic distances; left out unless `return_distance`.
         neighbours : array of shape (m, n_neighbors)
-            Names of the neighbours. (scikit-learn's estimators return numbers of rows here, which names are
-            where the graph gave no others.)
+            Names of the neighbours. (scikit-learn returns row numbers here; so are the names if the graph has
+            none.)
 
         Raises
         ------
@@ -521,12 +517,12 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return (found.distance, neighbours) if return_distance else neighbours
 
     def distance(self, a: Any, b: Any) -> Any:
-        """Return the hyperbolic distance of two nodes, or of each of several pairs.
+        """Return the hyperbolic distance between two nodes, or for many pairs.
 
         Parameters
         ----------
         a, b : object, or list or array of objects
-            The names of the ends. One name is paired with each of several.
+            Node names. A single name is paired with all others.
 
         Returns
         -------
@@ -553,15 +549,15 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         rows = [self._rows([end] if self._is_one(end) else end) for end in (a, b)]
         if rows[0].size != rows[1].size and not (self._is_one(a) or self._is_one(b)):
             ends = " and ".join(plural(each.size, "node") for each in rows)
-            raise ValueError(f"a and b are {ends}: give as many of each, or one of either")
+            raise ValueError(f"a and b are {ends}: give equally many, or one for a or b")
         apart = distance(*(self.embedding_[each] for each in rows))
         return float(apart[0]) if self._is_one(a) and self._is_one(b) else apart
 
     def clusters(self, levels: Sequence[int] | None = None, *, previous: Clusters | None = None) -> Clusters:
-        """Return groups of nodes on several levels: few large ones, and smaller ones that they consist of.
+        """Group the nodes on several levels: few large groups that consist of smaller ones.
 
-        Nodes are drawn to the nearest nodes of the space and to those that relationships join them to, and
-        then grouped by direction. A group is named by its most general node.
+        Nodes are moved towards their nearest nodes and their graph neighbours, and then grouped by direction.
+        A group is named by its most general node.
 
         Parameters
         ----------
@@ -569,8 +565,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             How many clusters each level has, ascending; about ten and sqrt(N) if not given, with a level
             between them in a graph of more than 10,000 nodes.
         previous : Clusters, optional
-            Clusters of an earlier version of the graph. Its nodes keep theirs unless they have plainly moved
-            to another one, new nodes join one, and clusters keep their numbers.
+            Clusters of an earlier version of the graph. Nodes keep their cluster unless they have clearly
+            moved, new nodes join one, and clusters keep their numbers.
 
         Returns
         -------
@@ -580,7 +576,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            If `levels` do not ascend or are given with `previous`, or `previous` has no node of the graph.
+            If `levels` do not ascend or are given with `previous`, or `previous` shares no node with the
+            graph.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
@@ -615,18 +612,18 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         rules: bool = True,
         on_progress: Progress | bool = False,
     ) -> PredictedLinks:
-        """Return the likeliest links that the embedded graph lacks, of each pattern.
+        """Return the likeliest missing links of each pattern.
 
         Parameters
         ----------
         k : int, optional
-            Links per node, which the patterns of its label share evenly. None sets no limit per node;
+            Links per node, split evenly among its label's patterns. None sets no limit per node;
             `max_links` must then be given.
         score : {"link", "distance"}
-            What ranks them: `link_score_`, which also gives probabilities, or the distance alone. If the
-            graph has too few edges to fit a score, the distance does, and a warning says so.
+            Rank by `link_score_`, which also gives probabilities, or by distance alone. If there are too few
+            edges to fit a score, distance is used, with a warning.
         max_links : int, optional
-            Largest number of links of each pattern; as many as it has relationships if not given.
+            Maximum links per pattern; by default its number of relationships.
         patterns : sequence of str or of (source label, type, target label), optional
             What to predict, such as ``"User-RATED->Movie"``; all patterns of the graph if not given, except
             those with fewer than 10 relationships and less than a tenth of all.
@@ -635,7 +632,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         min_probability : float, optional
             Leave out links that are less likely, [0, 1]; 0.05 by default, or no minimum by distance.
         rules : bool
-            Drop links that the relationships rule out, such as a second director of a film.
+            Drop links that break learned rules, such as a second director of a film.
         on_progress : callable or bool
             Called with ("<pattern>: links", nodes done, total nodes); True draws bars.
 
@@ -647,8 +644,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range, a pattern is not in the graph, or links by distance are to have a
-            least probability.
+            If a parameter is out of range, a pattern is not in the graph, or `min_probability` is set with
+            score "distance".
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
@@ -689,7 +686,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         pairs : iterable of (source, target), or array or data frame of shape (m, 2)
-            Names of nodes. A pair that is joined already scores higher than an equal one that is not.
+            Node names. An already linked pair scores higher than a similar unlinked one.
         type : str, optional
             Type of the links; the likeliest of each pair if not given.
         return_log_odds : bool
@@ -708,7 +705,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         ValueError
             If a node was not embedded, or the graph has no such type.
         CalibrationError
-            If the graph has too few edges to fit `link_score_`; a ValueError too.
+            If the graph has too few edges to fit `link_score_`; also a ValueError.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
@@ -738,7 +735,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         patterns: Sequence[str | Sequence[str]] = (),
         reverse: bool = False,
     ) -> PredictedLinks:
-        """Return the likeliest links of one node, of all that the graph lacks.
+        """Return the likeliest missing links of one node.
 
         Parameters
         ----------
@@ -778,9 +775,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         allowed = patterns_at(self.graph_, chosen, row, reverse=reverse)
         if not allowed:
             role, other = ("target", "False") if reverse else ("source", "True")
-            raise ValueError(
-                f"{node!r} is the {role} of no pattern: reverse={other} asks for the other direction"
-            )
+            raise ValueError(f"{node!r} is not the {role} of any pattern: try reverse={other}")
         scorers = None if self._score_or_none(as_progress(False)) is None else self._fitted_scorers()
         found = likeliest_partners(
             self.embedding_, self.graph_, allowed, row, k, reverse=reverse, scorers=scorers
@@ -795,7 +790,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         source, target : object
             Names of the nodes; they may be joined already.
         type : str, optional
-            Of the link; the likeliest type if not given.
+            Type of the link; the likeliest by default.
 
         Returns
         -------
@@ -806,7 +801,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         ValueError
             If a node was not embedded, both are the same, or no pattern of the graph joins their labels.
         CalibrationError
-            If the graph has too few edges to fit `link_score_`; a ValueError too.
+            If the graph has too few edges to fit `link_score_`; also a ValueError.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
@@ -828,7 +823,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         (place,) = probabilities(self.graph_, scorers, patterns, rows[None, :])[2].tolist()
         if place < 0:
             raise ValueError(
-                f"no pattern of the graph leads from {source!r} to {target!r}: give them the other way round?"
+                f"no pattern of the graph leads from {source!r} to {target!r}: try the reverse order"
             )
         pattern, names = patterns[place], self.graph_.names
         if pattern is None:  # as in `predict_links`
@@ -845,8 +840,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     ) -> PredictedClasses | PredictedNumbers:
         """Predict the class, or the number, of the nodes that have none.
 
-        Regressions on the coordinates, the attributes, those of neighbours and the relationships, and the
-        values of neighbours, are pooled by how well they predict nodes that they have not seen.
+        Regressions on coordinates, attributes, neighbours' attributes and relationships are pooled with the
+        neighbours' values, by how well they predict unseen nodes.
 
         Parameters
         ----------
@@ -859,7 +854,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         label : str, optional
             Predict nodes of this label; by default those with the same labels as any node with a value.
         on_progress : callable or bool
-            Called with ("classify", views done, views); True draws bars.
+            Called with ("classify", inputs done, total); True draws bars.
 
         Returns
         -------
@@ -869,7 +864,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         ClassificationError
-            If fewer than 20 nodes have a value, or the values cannot be learned; a ValueError too.
+            If fewer than 20 nodes have a value, or the values cannot be learned; also a ValueError.
         ValueError
             If a node was not embedded.
         sklearn.exceptions.NotFittedError
@@ -904,8 +899,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     ) -> Duplicates:
         """Return the pairs of nodes that are most likely the same thing.
 
-        Names are compared by their letters, by their words in any order and as acronyms; then neighbours and
-        places in the space, vectors, and the values of other properties.
+        Compares names by letters, by words in any order and as acronyms; then neighbours, distance in the
+        embedding, vectors, and values of other properties.
 
         Parameters
         ----------
@@ -916,8 +911,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         label : str, optional
             Compare nodes with this label only. Both nodes of a pair always have the same labels.
         unique : sequence of str, optional
-            Properties of which a thing has one value, such as a birthday: pairs that differ in one are left
-            out. A person may have two email addresses.
+            Properties with one value per thing, such as a birthday (unlike email addresses): pairs that
+            differ in one are left out.
         k : int
             How many pairs, 1 or more.
         min_probability : float
@@ -932,15 +927,15 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         ValueError
-            If a parameter is out of range, a property has not one value for each node, there is no such
-            label or property, or there are fewer than two nodes to compare.
+            If a parameter is out of range, a property lacks one value per node, there is no such label or
+            property, or there are fewer than two nodes to compare.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
         Notes
         -----
-        No pair is labelled, so a probability rests on how often duplicates are alike in general. It is too
-        high where different things have nearly the same name and neighbours, as two releases of one library.
+        No pair is labelled, so probabilities assume how similar duplicates usually are. They are too high for
+        different things with nearly the same name and neighbours, such as two releases of a library.
 
         References
         ----------
@@ -971,27 +966,26 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         )
 
     def score(self, X: Any = None, y: None = None) -> float:
-        """Return how well distances tell the edges of a graph from other pairs of its nodes: the AUROC.
+        """Return the AUROC of distances: how well they separate edges of a graph from other pairs.
 
         Parameters
         ----------
         X : optional
-            A graph of nodes that were embedded, such as one of edges that were held out, as `fit` takes it;
-            the one that was embedded if not given. Edges of other nodes are left out, and a warning counts
-            them.
+            A graph of embedded nodes, such as held-out edges, in any form that `fit` takes; by default the
+            embedded graph. Edges of other nodes are left out, with a warning.
         y : None
             Ignored.
 
         Returns
         -------
         float
-            In [0, 1], .5 at chance: of at most a million edges, and of as many pairs that are edges of
-            neither graph, drawn by `seed_`.
+            In [0, 1], .5 at chance, over at most a million edges and as many pairs that are edges of neither
+            graph, drawn by `seed_`.
 
         Raises
         ------
         TypeError, ValueError
-            If `X` is no graph, or has no edge of nodes that were embedded; or if all pairs are edges.
+            If `X` is not a graph or has no edge between embedded nodes; or if all pairs are edges.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
@@ -1000,7 +994,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         of_seed = np.random.SeedSequence(self.seed_).spawn(2)
         edges = _sorted_pairs(self._embedded_edges(graph), n)
         if not len(edges):
-            raise ValueError("the graph has no edge to be told from other pairs")
+            raise ValueError("the graph has no edge to compare with others")
         known = np.column_stack((self.graph_.edges.row, self.graph_.edges.col)).astype(np.int64)
         neither = _sorted_pairs(np.concatenate((edges, known)), n)
         if len(edges) > _MOST_PAIRS:
@@ -1014,23 +1008,23 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         coordinates : {"poincare", "klein", "hyperboloid"}
-            What the columns "heat0", "heat1", ... hold: coordinates in the ball of Poincare or Klein, or
-            those of `embedding_`.
+            Coordinates in columns "heat0", "heat1", ...: of the Poincare or Klein ball, or those of
+            `embedding_`.
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Of which library; the first that is installed if not given.
+            Data frame library; by default the first installed.
 
         Returns
         -------
         data frame
-            Beside the coordinates "radius", the hyperbolic distance from the origin; and "node", the names,
-            which are the index where it is one of pandas.
+            Also "radius", the hyperbolic distance from the origin, and "node", the node names, which are the
+            index in pandas.
 
         Raises
         ------
         ValueError
-            If there are no such coordinates.
+            If `coordinates` is unknown.
         ConfigError
-            If there is no such library, or none at all.
+            If the library, or every one, is missing.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
@@ -1047,8 +1041,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            An array, or a data frame, with the names of nodes as its index where it is one of pandas. Nothing
-            changes if not given.
+            An array, or a data frame (in pandas indexed by node name). None changes nothing; others raise
+            ValueError.
 
         Returns
         -------
@@ -1112,7 +1106,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return self.link_score_
 
     def _fitted_scorers(self) -> Scorers:
-        """Return the scorers of the link score; features of a pattern are made once."""
+        """Return the scorers of the link score; a pattern's features are cached."""
         if "_scorers" not in vars(self):
             score = self._fitted_score(as_progress(False))
             self._scorers: Scorers = cache(score.scorers(self.embedding_, self.graph_))
@@ -1127,7 +1121,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Return the patterns of a type, or those that `specs` name; all common ones if neither is given."""
         if self.graph_.relationships is None:
             if kind is not None or specs:
-                raise ValueError("types and patterns need a graph that knows them: give it relationships")
+                raise ValueError("types and patterns need a graph with typed relationships")
             return (None,)
         return patterns_of(self.graph_, specs if kind is None else [("*", kind, "*")])
 
@@ -1140,7 +1134,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return is_name or isinstance(nodes, str) or not isinstance(nodes, Iterable)
 
     def _checked(self, points: Array) -> Array:
-        """Return `points`, checked to be of the space of the embedding."""
+        """Return `points` after checking their dimension."""
         if points.shape[1] != self.embedding_.shape[1]:
             raise ValueError(f"points must have shape (m, {self.embedding_.shape[1]}), got {points.shape}")
         check_points(points)
@@ -1155,7 +1149,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             if name not in row_of:
                 texts = [each for each in row_of if isinstance(each, str)]
                 hint = did_you_mean(name, texts) if isinstance(name, str) else ""
-                raise ValueError(f"no node that was embedded is named {name!r}{hint}")
+                raise ValueError(f"no embedded node is named {name!r}{hint}")
             rows.append(row_of[name])
         return np.array(rows, dtype=np.int64)
 
@@ -1165,7 +1159,7 @@ def _columns(points: Array) -> dict[str, Array]:
 
 
 def _sorted_pairs(pairs: Rows, n: int) -> Rows:
-    """Return different pairs (u, v), u < v, sorted."""
+    """Return distinct pairs (u, v), u < v, sorted."""
     codes = np.sort(np.sort(pairs, axis=1) @ (n, 1))
     codes = codes[np.diff(codes, prepend=-1) != 0]
     return np.column_stack(np.divmod(codes, n))

@@ -184,7 +184,7 @@ def test_questions_about_a_graph_without_types() -> None:
         lambda: books.score_pairs([("Brujon", "Joly")], "MET"),
         lambda: books.recommend("Joly", patterns=["A-R->B"]),
     ):
-        with pytest.raises(ValueError, match="types and patterns need a graph that knows them"):
+        with pytest.raises(ValueError, match="types and patterns need a graph with typed"):
             ask()
 
 
@@ -195,11 +195,11 @@ def test_questions_about_a_graph_without_types() -> None:
         (lambda model: model.score_pairs([("u0", "i1")], "LIKES"), ValueError, "did you mean 'LIKED'"),
         (lambda model: model.score_pairs([("u0", "i1", "x")]), ValueError, "a list of pairs of names"),
         (lambda model: model.score_pairs(("u0", "i1")), ValueError, "a list of pairs of names"),
-        (lambda model: model.recommend("nobody"), ValueError, "no node .* is named 'nobody'"),
-        (lambda model: model.recommend("i0"), ValueError, "'i0' is the source of no pattern: reverse=True"),
+        (lambda model: model.recommend("nobody"), ValueError, "no embedded node is named 'nobody'"),
+        (lambda model: model.recommend("i0"), ValueError, "'i0' is not the source of any pattern: try"),
         (lambda model: model.recommend("u0", k=0), ValueError, "k must be at least 1"),
         (lambda model: model.explain("u0", "u0"), ValueError, "a link joins two nodes"),
-        (lambda model: model.explain("i0", "u0"), ValueError, "leads from 'i0' to 'u0'.*other way round"),
+        (lambda model: model.explain("i0", "u0"), ValueError, "leads from 'i0' to 'u0'.*reverse order"),
         (lambda model: model.predict_links(score="near"), ValueError, "link, distance, got 'near'"),
         (lambda model: model.predict_links(min_probability=2), ValueError, r"must lie in \[0, 1\], got 2"),
         (

@@ -1,4 +1,4 @@
-"""One HTML page of the Poincare disk that a person can walk in, saved as a file; neo4j-viz.
+"""An interactive HTML page of the Poincare disk in one file; graphs for neo4j-viz.
 
 It may import: `pipeline` and what that may import.
 """

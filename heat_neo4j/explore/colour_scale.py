@@ -34,7 +34,7 @@ class ColourScale:
     by_rank : bool
         Whether a shade stands for the share of nodes with a lower value, rather than for the value itself.
     lowest, highest : list of str, `N_SHADES` each
-        The lowest value of each shade or a brighter one, and the highest of each shade or a darker one.
+        For each shade, the lowest value at or above it and the highest value at or below it.
     """
 
     name: str
@@ -48,9 +48,9 @@ class ColourScale:
 def colour_scale(name: str, values: Sequence[Any]) -> ColourScale | None:
     """Return the scale of a property, one value or None per node; None where groups show it better.
 
-    Groups do where it has ten different values or fewer, and where more than a twentieth of its values are no
-    numbers, or else no dates. NaN, an infinity and an integer beyond all floats count as None. A skewed
-    property, half of whose values lie within a sixth of their range, is shown by rank.
+    Groups are better for at most ten distinct values, or if fewer than 95% of the values are numbers (or
+    dates). NaN, infinities and integers too large for a float count as None. A skewed property, half of whose
+    values lie within a sixth of their range, is shown by rank.
     """
     read = [_number_or_date(value) for value in values]
     kinds = [kind for kind, _ in read]

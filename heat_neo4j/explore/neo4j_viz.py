@@ -49,7 +49,7 @@ def to_neo4j_viz(
 ) -> VisualizationGraph:
     """Return a model as a graph that neo4j-viz draws, each node where it lies in the Poincare disk.
 
-    Draw it by ``graph.render(layout="free")``, which is its ``Layout.COORDINATE``.
+    Draw with ``graph.render(layout="free")``, which is its ``Layout.COORDINATE``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def to_neo4j_viz(
     caption : str or mapping of str to str, optional
         Property that names the nodes of a published model, or one for each label; its key if not given.
     max_links : int
-        Most predicted links of a published model to draw, the likeliest; 0 or more.
+        Maximum predicted links of a published model to draw, likeliest first; 0 or more.
     on_progress : callable or bool
         Called with the stages of the work; True draws bars.
 
@@ -79,7 +79,7 @@ def to_neo4j_viz(
     ProjectionError, ConnectionFailed
         If the model is not published, or its graph or the caption cannot be read.
     ValueError
-        If the estimator has not two dimensions, or `max_links` is below 0.
+        If the estimator is not 2-dimensional, or `max_links` is below 0.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
@@ -151,7 +151,7 @@ def _placed(
 
 
 def _relationships(graph: Graph) -> Iterator[tuple[int, str, int]]:
-    """Yield source, type and target of each; edges of a graph that knows no types have an empty one."""
+    """Yield source, type and target of each; edges of a graph without types have an empty one."""
     if graph.relationships is None:
         for a, b in zip(graph.edges.row.tolist(), graph.edges.col.tolist(), strict=True):
             yield a, "", b

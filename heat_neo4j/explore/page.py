@@ -23,7 +23,7 @@ from heat_neo4j.graph import Graph
 
 NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
-"""Of the npm package that the files are from, as npm's lock files write it."""
+"""Integrity hash of the npm package, as in npm's lock files."""
 
 SCRIPT, LICENCE = "twgl.js", "twgl-LICENSE.md"
 SHA256 = {
@@ -40,7 +40,7 @@ _PLACEHOLDER = re.compile(r"\{\{([a-z]+)\}\}")
 
 
 def check_library() -> None:
-    """Check that the drawing library is there, before long work that ends in a page; else a `ConfigError`."""
+    """Raise ConfigError if the drawing library is missing, before the long work."""
     for name in SHA256:
         _read_pinned(name)
 
@@ -73,14 +73,13 @@ def build_page(
 ) -> str:
     """Return an HTML page for exploring a 2-dimensional embedding: N points of the hyperboloid, time last.
 
-    The page is one file and loads nothing. Nodes have names, keys that addresses call them by (else their
-    names) and properties of any kind. They are coloured by one of the facets, at first by the first, and
-    filtered by all; of groups, the ten largest get a colour each. Of a graph that knows directions and types,
-    the six most frequent types get a colour each, and relationships narrow from source to target. Neighbours
-    and predicted links, by rank and `most_of_each` at most, are listed for a selected node; `space` are the
-    points that they come from, shape (N, d + 1), if these are not the ones that are drawn. `duplicates` are
-    pairs that may be the same. `runs` are as of `page_data.runs_part`, `note` is a line below the title.
-    Lengths that disagree are a ValueError.
+    The page is one file and loads nothing. Nodes have names, keys for URLs (by default the names) and
+    properties of any kind. They are coloured by one of the facets, initially the first, and filtered by all;
+    the ten largest groups get a colour each. In a graph with directions and types, the six most frequent
+    types get a colour each, and relationships narrow to the target. Neighbours and predicted links, by rank
+    and `most_of_each` at most, are listed for a selected node; `space`, shape (N, d + 1), are the points that
+    these come from, if not the drawn ones. `duplicates` are pairs that may be the same. `runs` are those of
+    `page_data.runs_part`, `note` is a line below the title. Raises ValueError on wrong lengths.
     """
     n = graph.n_nodes
     first, *others = (page_data.facet_part(facet, n) for facet in facets)

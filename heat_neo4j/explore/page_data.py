@@ -31,8 +31,8 @@ Links = PredictedLinks | StoredLinks
 def nodes_part(embedding: NDArray[np.float64], graph: Graph) -> dict[str, Any]:
     """Return what the first picture needs of N nodes, at points of the hyperbolic plane, shape (N, 3).
 
-    ``relationships`` is how many there are, ``types`` those that they have, if these are known. A ValueError
-    if there is not one point per node.
+    ``relationships`` is their number, ``types`` lists their types, if known. Raises
+    ValueError unless there is one point per node.
     """
     check_points(embedding)
     n = graph.n_nodes
@@ -82,11 +82,11 @@ def edges_part(pairs: Pairs, n_nodes: int) -> dict[str, Any]:
 
 
 def links_part(links: Links | None, graph: Graph, most_of_each: int | None = None) -> dict[str, Any] | None:
-    """Return predicted links, which come by rank; those of a row with the likeliest first; None for none.
+    """Return predicted links (sorted by rank) grouped by row, likeliest first; None for None.
 
-    Of each node only some of the likeliest are kept, if their number is given; ``total`` is how many there
-    were. ``types`` are the names of types that only links have: their places follow those of the others. A
-    ValueError if a link leads nowhere.
+    With `most_of_each`, only that many of the likeliest per node are kept; ``total`` is the number before.
+    ``types`` names the types that only links have, numbered after the others. Raises ValueError for links to
+    unknown rows.
     """
     if links is None or not len(links.source):
         return None
@@ -117,10 +117,10 @@ def lists_part(
     space: NDArray[np.float64] | None = None,
     keys: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what is listed of each node: values of properties, one text a node, and its nearest nodes.
+    """Return the lists shown per node: property values, as one string each, and its nearest nodes.
 
-    ``radius`` is that of the points `space`, if they are not those of the picture. `keys` are what addresses
-    call the nodes, if not by their names.
+    ``radius`` is that of the points `space`, if they are not those of the picture. `keys` identify nodes in
+    URLs; by default the names.
     """
     for name, values in properties.items():
         if len(values) != n_nodes:
@@ -149,7 +149,7 @@ def lists_part(
 
 
 def runs_part(runs: Iterable[RunRecord], published: str) -> list[dict[str, Any]]:
-    """Return what became of each run of a model, in the order given; `published` is the id of one."""
+    """Return the outcome of each run of a model, in order; `published` is the id of one."""
     return [
         {
             "run": run.run_id,
@@ -167,7 +167,7 @@ def runs_part(runs: Iterable[RunRecord], published: str) -> list[dict[str, Any]]
 
 
 def likeliest_of_each(links: Links, k: int) -> NDArray[np.int64]:
-    """Return which links, which come by rank, are among the k likeliest of either end; rising."""
+    """Return the links, sorted by rank, among the k likeliest of either end; ascending."""
     ends = np.concatenate((links.source, links.target))
     places = np.tile(np.arange(len(links)), 2)
     order = np.lexsort((places, ends))

@@ -34,8 +34,8 @@ class PageData:
     model: PublishedModel
     flat: NDArray[np.float64]  # (N, 3): points of the plane, the published ones or a second embedding
     names: Sequence[str]
-    keys: Sequence[str]  # what addresses call the nodes; empty if their names
-    facets: Sequence[Facet]  # what colours the nodes, the first at first
+    keys: Sequence[str]  # identify nodes in URLs; empty: their names
+    facets: Sequence[Facet]  # ways to colour nodes; first: default
     neighbours: Neighbours  # by the published coordinates, in all their dimensions
     links: StoredLinks | None
     duplicates: StoredLinks | None
@@ -103,9 +103,9 @@ def read_page_data(
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
     `caption` is the property that names the nodes, `color_by` the one to colour by at first, and `show` are
-    properties to list; published classes and clusters are listed too. If `clusters` are asked for, they are
-    found where none are published, and colour the nodes if `color_by` does not. Errors are those of
-    `read_published`, `node_names` and `read_property`.
+    properties to list; published classes and clusters are listed too. With `clusters`, unpublished ones are
+    computed, and they colour the nodes unless `color_by` is given. Errors are those of `read_published`,
+    `node_names` and `read_property`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
@@ -144,7 +144,7 @@ def page_facets(
     always: Collection[str] = (),
     first: str | None = None,
 ) -> list[Facet]:
-    """Return what the page can colour by, first the property `first`, else the labels.
+    """Return the facets to colour by; the property `first` or the labels lead.
 
     Properties of too many different values are left out, unless they are `always` of interest.
     """

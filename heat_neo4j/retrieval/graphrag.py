@@ -29,9 +29,9 @@ _MEANINGS = {
 
 
 class HeatRetriever(Retriever):
-    """Retrieves the nodes near one in a published model, or those that a question leads to.
+    """Retrieves nodes near a node of a published model, or nodes found for a question.
 
-    Without an index, a text is the key, or another property, of one node; the nearest nodes are certified.
+    Without an index, a text is the key, or another property, of one node; its nearest nodes follow.
     With a full-text or vector index it is a question: the index finds nodes, and the nodes near the first of
     them are fused with these by reciprocal rank. The text of an item describes the node, how it was found,
     its properties and its likeliest predicted links; ``metadata`` has the same as data.
@@ -43,8 +43,8 @@ class HeatRetriever(Retriever):
     model : str
         Name of the published model.
     key : str or mapping of str to str, optional
-        Property that a text is the value of, and that names nodes, or one for each label; as in the run's
-        projection if not given.
+        Property that identifies and names nodes, or one per label; by default the key of the run's
+        projection.
     labels : sequence of str, optional
         Labels that a node found by its key may have; those of the run if not given.
     node_filter : str, optional
@@ -53,9 +53,9 @@ class HeatRetriever(Retriever):
     filter_parameters : mapping of str to value, optional
         Values of the ``$parameters`` in it.
     properties : sequence of str
-        Properties of the nodes that items show; those of the key if none is given.
+        Node properties that items show; by default the key.
     max_links : int
-        Most predicted links of each node that its item shows, 0 or more.
+        Maximum predicted links shown per node, 0 or more.
     neo4j_database : str, optional
         Database name; the user's home database if not given.
     fulltext_index : str, optional
@@ -69,7 +69,7 @@ class HeatRetriever(Retriever):
     Raises
     ------
     TypeError, ValueError
-        If `max_links` is no number from 0, `labels` or `properties` is one text, or one of `vector_index` and
+        If `max_links` is negative, `labels` or `properties` is a string, or one of `vector_index` and
         `embedder` is missing.
     ConfigError
         When the module is imported, if neo4j-graphrag is not installed.

@@ -27,7 +27,7 @@ __all__ = ["HeatDocumentRetriever"]
 class HeatDocumentRetriever(BaseRetriever):
     """Retrieves the nodes near one in a published model, or those that a question leads to.
 
-    Without an index, ``invoke(text)`` takes the text for the key, or another property, of one node. With a
+    Without an index, ``invoke(text)`` treats the text as a node's key, or another property. With a
     full-text or vector index it is a question. The text of a document describes the node, how it was found,
     its properties and its likeliest predicted links; ``metadata`` has the same as data.
 

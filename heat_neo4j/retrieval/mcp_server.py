@@ -53,7 +53,7 @@ Tool = Callable[..., dict[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How a server names its tools, and what bounds its answers.
+    """Names of a server's tools, and limits of its answers.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ServerOptions:
         Prefix of the names of tools, such as ``papers`` for ``papers-nearest``: letters, digits, ``_`` and
         ``-``, at most 40. Without one there is no prefix.
     seconds : float
-        Longest time of an answer, above 0.
+        Time limit of an answer, above 0.
     rows : int
         Longest list in an answer, 1 or more.
     characters : int
@@ -180,7 +180,7 @@ def _bounded(
 
     def work(arguments: dict[str, Any]) -> dict[str, Any]:
         if not running.acquire(blocking=False):
-            raise ToolError(f"{_MOST_AT_ONCE} questions are being answered: ask again in a while")
+            raise ToolError(f"{_MOST_AT_ONCE} questions are being answered: retry later")
         try:
             # A key must stay as it is, since the next call finds the node by it.
             found = plain_data(tool(**arguments), exact=("key",), longest=_LONGEST_TEXT)
@@ -207,7 +207,7 @@ def _bounded(
 
 
 def _within(answer: dict[str, Any], options: ServerOptions) -> dict[str, Any]:
-    """Shorten the lists of an answer until it keeps to the limits; it says how many items were left out."""
+    """Shorten the lists of an answer until it meets the limits; the answer counts omitted items."""
     left_out = 0
     for each in _lists(answer):
         left_out += max(0, len(each) - options.rows)
@@ -240,10 +240,10 @@ def listen(port: int) -> socket.socket:
 
 
 def http_application(server: MCPServer) -> Any:
-    """Return the ASGI application of a server: streamable HTTP at ``/mcp``, each request by itself.
+    """Return the ASGI application of a server: stateless streamable HTTP at ``/mcp``.
 
-    The SDK refuses other Host and Origin headers than those of this machine, so that no web page reaches the
-    server by a name that it rebinds.
+    The SDK refuses other Host and Origin headers than those of this machine, which prevents DNS rebinding by
+    web pages.
     """
     return server.streamable_http_app(
         host=ADDRESS, stateless_http=True, json_response=True, max_request_body_size=_LONGEST_REQUEST

@@ -18,7 +18,7 @@ except ImportError as error:
     raise ConfigError("MCP needs its SDK, version 2: pip install 'heat-neo4j[mcp]'") from error
 
 MOST = 100
-"""Most nodes or links that a language model may ask for at once."""
+"""Maximum nodes or links in one request of a language model."""
 
 Question = Annotated[str, Field(description="A question, or words to search for")]
 Node = Annotated[str, Field(description="Key of a node, exactly as in the graph, or its element id")]
@@ -115,7 +115,7 @@ class Tools:
     def duplicates(self, k: Count = 10, label: Label = None, caption: Caption = None) -> dict[str, Any]:
         """List pairs of nodes that are probably the same thing, the likeliest first, with reasons.
 
-        `distance` is that of their places. It reads the whole graph, which takes long for a large one.
+        `distance` is the hyperbolic one. It reads the whole graph, which takes long for a large one.
         """
         from heat_neo4j.pipeline.duplicate_questions import duplicates
 

@@ -18,7 +18,7 @@ _LONGEST = 2_000  # characters of a property
 
 
 class Embedder(Protocol):
-    """What makes a vector of a question: embedders of neo4j-graphrag and embeddings of LangChain do."""
+    """Makes a vector from a question, as embedders of neo4j-graphrag and LangChain do."""
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a text."""
@@ -26,7 +26,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class Passage:
-    """One of the nodes near another, or of those that a question leads to."""
+    """A node near another one, or a node found for a question."""
 
     content: str
     metadata: dict[str, Any]  # JSON data

@@ -357,7 +357,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for():
 
     *_, refused = run(main())
     assert len(running) == 8
-    assert "8 questions are being answered: ask again" in refused
+    assert "8 questions are being answered: retry later" in refused
 
 
 def test_a_method_more_is_a_tool_more(monkeypatch):

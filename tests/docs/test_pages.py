@@ -308,8 +308,19 @@ def find_duplicates(page, reader, live):
     assert printed.split()[:2] == ["first", "second"]
     cited = "MATCH (:Paper {id: $id})-[:CITES]-(m) WHERE NOT m.id IN ['p5', 'dp5'] RETURN DISTINCT m.id AS id"
     both = {row["id"] for key in ("p5", "dp5") for row in live.cypher(cited, id=key)}
+    live.cypher(
+        "MATCH (d:Paper {id: 'dp5'})-[r:CITES]-(m) WHERE m.id <> 'p5' WITH d, m LIMIT 1 "
+        "SET d:Draft CREATE (d)-[:CITES {page: 1}]->(m) CREATE (d)-[:CITES {page: 2}]->(m) "
+        "WITH d, m MATCH (k:Paper {id: 'p5'}) CREATE (k)-[:CITES {page: 1}]->(m)"
+    )
     live.cypher(merge, keep="p5", gone="dp5")
     assert {row["id"] for row in live.cypher(cited, id="p5")} == both
+    parallel = live.cypher("MATCH (:Paper:Draft {id: 'p5'})-[r:CITES]->() RETURN r.page AS page")
+    assert [1, 2] == sorted(row["page"] for row in parallel if row["page"])
+    equal = live.cypher(
+        "MATCH (:Paper {id: 'p5'})-[r:CITES]-(m) RETURN m.id, startNode(r) = m, properties(r), count(*) AS n"
+    )
+    assert {row["n"] for row in equal} == {1}, "equal relationships were doubled"
     (kept,) = live.cypher(
         "MATCH (n:Paper) WHERE n.id IN ['p5', 'dp5'] RETURN n.id AS id, n.note AS note, n.doi AS doi"
     )

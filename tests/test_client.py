@@ -170,7 +170,7 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
         assert (record.settings["links"]["score"], record.settings["links"]["rules"]) == ("distance", False)
         assert record.model == "client"
         assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
-        with pytest.raises(ProjectionError, match="no version before"):
+        with pytest.raises(ProjectionError, match="no previous version"):
             db.rollback("client")
         with pytest.raises(ValueError, match="only a graph read from a database can be published"):
             db.publish(small().fit(np.ones((4, 4)) - np.eye(4)).graph_, model)

@@ -38,7 +38,7 @@ from heat_neo4j.patterns import Pattern, link_limits
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
 _UNLIKELY = "min_probability {1:g}: {0} below it left out"
-_NONE_LIKELY = "; none is left of {}{}, whose likeliest has {:.2g}"
+_NONE_LIKELY = "; none remain for {}{} (highest: {:.2g})"
 _SHOWN = 10  # rows in a notebook
 
 MIN_PROBABILITY = 0.05

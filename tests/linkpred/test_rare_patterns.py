@@ -55,6 +55,24 @@ def test_a_rare_type_that_is_named_is_predicted() -> None:
     assert links.notes == ()
 
 
+def test_patterns_without_a_likely_link_are_named_with_their_highest_probability() -> None:
+    points, graph, score, _ = made()
+    every = predict_links(points, graph, min_probability=0.0, score=score)
+    links = predict_links(points, graph, min_probability=1.0, score=score)
+    assert len(links) == 0
+    (note,) = (each for each in links.notes if "none remain" in each)
+    assert note.startswith("min_probability 1: ")
+    assert note.endswith(f"for A-KNOWS->A, A-LIKES->A (highest: {every.probability.max():.2g})")
+
+
+def test_the_default_leaves_out_links_below_a_twentieth() -> None:
+    points, graph, score, _ = made()
+    every, links = (predict_links(points, graph, min_probability=least, score=score) for least in (0.0, None))
+    assert (every.probability < 0.05).any()
+    assert links.source.tolist() == every.source[every.probability >= 0.05].tolist()
+    assert len(predict_links(points, graph)) == len(predict_links(points, graph, min_probability=0.0)) > 0
+
+
 def test_the_fit_reports_each_pattern() -> None:
     assert made()[3] == [("patterns", done, 2) for done in range(3)]
 

@@ -16,6 +16,7 @@ from heat_neo4j.database.read.checking import check_projection
 from heat_neo4j.database.read.counts import count_projection, full_sources, sample_schema
 from heat_neo4j.database.read.key_advice import key_advice
 from heat_neo4j.database.read.published import (
+    covers,
     read_embedding,
     read_kept,
     read_links,
@@ -55,6 +56,7 @@ class Neo4jStore(Connection):
     links_of = read_node_links
     find_node = find_published_node
     read_embedding = read_embedding
+    covers = covers
     read_stored = read_stored
     read_kept = read_kept
     read_links = read_links

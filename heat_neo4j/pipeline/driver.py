@@ -45,6 +45,7 @@ from heat_neo4j.pipeline.fit import (
 from heat_neo4j.pipeline.job import Job, published_links
 from heat_neo4j.pipeline.memory import check_memory, run_size
 from heat_neo4j.pipeline.plan import (
+    AUTO,
     EMBED,
     FULL,
     LINKS,
@@ -198,7 +199,7 @@ def run_job(
     session.clock.lap("read")
     state = GraphState(graph, job.settings(), job.model.alpha, run if mode == LINKS else None)
     if refresh:
-        state = _with_published(session, state)
+        state = _with_published(session, state, mode)
     plan = make_plan(job, mode, state)
     if refresh:
         session.clock.lap("compare")
@@ -234,21 +235,26 @@ def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLin
     return report
 
 
-def _with_published(session: Session, state: GraphState) -> GraphState:
-    """Add the published version to the state, and the latest run if it was rejected."""
-    run = session.published
+def _with_published(session: Session, state: GraphState, mode: str) -> GraphState:
+    """Add the published version to the state, and the latest run if it was rejected.
+
+    Coordinates are read unless the graph is unchanged: counting them is much faster.
+    """
+    store, run = session.store, session.published
     # The lease guarantees that no other version is published concurrently.
-    version = None if session.lease is None else session.bookkeeping.published(session.model)
-    stored = session.store.read_stored(state.graph, session.model, version)
+    version = session.bookkeeping.published(session.model)
+    options = published_links(session.bookkeeping, session.model)
+    state = replace(state, run=run, links=None if options is None else options.to_dict())
+    if mode == AUTO and state.is_recorded and store.covers(state.graph, version):
+        return replace(state, is_unchanged=True)
+    stored = store.read_stored(state.graph, session.model, None if session.lease is None else version)
     if run is None or stored is None or stored.run != run.run_id:
         run = stored = None
     published_id = None if run is None else run.run_id
     judged = (each for each in session.runs if each.status in _JUDGED or each.run_id == published_id)
     latest = next(judged, None)
     rejected = latest if latest is not None and latest.status == "rejected" else None
-    options = published_links(session.bookkeeping, session.model)
-    links = None if options is None else options.to_dict()
-    return replace(state, run=run, stored=stored, rejected=rejected, links=links)
+    return replace(state, run=run, stored=stored, rejected=rejected)
 
 
 def _check_target(work: Work) -> None:

@@ -87,6 +87,9 @@ class GraphDiff:
         return ", ".join(f"{plural(number, noun)}{change}" for number, noun, change in parts if number)
 
 
+UNCHANGED = GraphDiff(0, 0, 0.0, 0.0, old_changed=False, share=0.0, local=0, since_full=0.0)
+
+
 @dataclass(frozen=True)
 class GraphState:
     """The current graph and the published version."""
@@ -98,6 +101,7 @@ class GraphState:
     stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
     rejected: RunRecord | None = None  # the latest run, if the gate rejected it
     links: Mapping[str, Any] | None = None  # options of the published links
+    is_unchanged: bool = False  # the graph is the published run's, and each node has its coordinates
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -112,7 +116,11 @@ class GraphState:
         None if the run did not record its graph, the shares are None if there are too many changes to locate.
         """
         graph, run, stored = self.graph, self.run, self.stored
-        if run is None or stored is None or not run.fingerprint:
+        if run is None or not run.fingerprint:
+            return None, None
+        if self.is_unchanged:
+            return UNCHANGED, None
+        if stored is None:
             return None, None
         now = self.fingerprint
         try:
@@ -159,6 +167,13 @@ class GraphState:
     def same_settings(self) -> bool:
         """Whether the published run had the same settings, except those of links."""
         return self.run is not None and self.other_setting is None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the published run is of this graph and these settings, except those of links."""
+        return (
+            self.run is not None and self.same_settings and self.run.fingerprint == self.fingerprint.to_dict()
+        )
 
     @property
     def other_setting(self) -> str | None:
@@ -278,13 +293,13 @@ def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table i
     job: Job, state: GraphState
 ) -> tuple[str, str]:
     run, stored, diff, limits = state.run, state.stored, state.diff, job.limits
-    if run is None or stored is None:
+    if run is None or (stored is None and not state.is_unchanged):
         return FULL, "nothing is published yet"
     if diff is None or not run.settings:
         return FULL, f"run {run.run_id} did not record what it was computed from"
     if state.other_setting is not None:
         return FULL, state.other_setting
-    if not stored.found.any():
+    if stored is not None and not stored.found.any():
         return FULL, "no node of the graph has published coordinates"
     if diff.nodes_new == 0 and not diff.old_changed:
         other_links = state.other_links

@@ -65,11 +65,23 @@ def test_an_unchanged_graph_is_not_trained_again(store, cypher, papers):
     assert full.quality.held_out_edges > 10
     assert full.report.run.plan == store.runs(MODEL)[0].plan == full.plan.to_dict()
     before = snapshot(cypher)
-    told = []
+    told, sent = [], []
+    store.tracer = lambda statement, _: sent.append(statement)
     second = refresh(store, easy(), log=told.append)
+    store.tracer = None
     assert (second.outcome, second.report, second.reason) == ("nothing", None, "the graph is unchanged")
     assert told == ["nothing: the graph is unchanged"]
     assert snapshot(cypher) == before  # no lease is left either
+    assert not any("AS coordinates" in statement for statement in sent)  # counted, not read
+
+
+@pytest.mark.parametrize("lost", ["freshEmbedding", "freshRadius"])
+def test_a_node_that_lost_its_coordinates_gets_new_ones(store, cypher, papers, lost):
+    first_version(store, easy())
+    (row,) = cypher(f"MATCH (n:{LABEL}) WITH n LIMIT 1 REMOVE n.{lost} RETURN elementId(n) AS id")
+    assert refresh(store, easy()).decision == "local"
+    (row,) = cypher(f"MATCH (n:{LABEL}) WHERE elementId(n) = $id RETURN n.{lost} AS value", id=row["id"])
+    assert row["value"] is not None
 
 
 def test_an_embedding_of_the_same_settings_is_fresh(store, papers):

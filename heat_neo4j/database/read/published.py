@@ -16,7 +16,7 @@ from heat_neo4j.database.published_nodes import damaged_links, is_sound_link
 from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import Version, holds_values, previous_of
+from heat_neo4j.database.versions import Version, being_published, holds_values, labels_of, previous_of
 from heat_neo4j.database.write.payload import Coordinates, ball_factors, to_hyperboloid
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
@@ -74,6 +74,26 @@ def read_stored(
     if version is not None:
         return _read_run(connection, graph, version) if "run" in version else None
     return _read_whole(connection, model, partial(_read_run, connection, graph), "run", "stagedRun")
+
+
+def covers(connection: Connection, graph: Graph, version: Version) -> bool:
+    """Return whether as many nodes have coordinates of a version as the graph has nodes.
+
+    If the version was written for this graph, each of them has some. Returns False while another version is
+    being published.
+    """
+    labels = labels_of(version)
+    if not labels or being_published(version):
+        return False
+    statement = load_statement(
+        "read/covered_nodes",
+        labels=labels,
+        run=version["runProperty"],
+        embedding=version["embeddingProperty"],
+        radius=version["radiusProperty"],
+    )
+    (row,) = connection.read(statement, {"space": version["space"]}, doing="counting published nodes")
+    return bool(row["nodes"] == graph.n_nodes)
 
 
 def read_kept(connection: Connection, graph: Graph, model: str = "heat") -> StoredCoordinates | None:

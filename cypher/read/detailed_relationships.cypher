@@ -13,14 +13,11 @@ WITH type(r) AS type, collect(i) AS sources,
   collect(toInteger(substring(elementId(m), $heat_prefix))) AS targets, collect(r) AS relationships
 WITH type, sources, targets, relationships, [r IN relationships | r[$heat_time]] AS times
 RETURN type, sources, targets, [r IN relationships | r[$heat_weight]] AS weights,
-  // Not epochSeconds, which rounds towards 1970. Microseconds are whole, so that only the last division rounds.
+  // Not epochMillis, which overflows in the year 292,278,995. Microseconds are whole, so that only the last division rounds.
   [t IN times | CASE
-    WHEN t IS :: ZONED DATETIME NOT NULL
-      THEN (t.epochMillis * 1000.0 + t.nanosecond % 1000000 / 1000.0) / 1000000
-    WHEN t IS :: DATE NOT NULL
-      THEN duration.inDays(date('1970-01-01'), t).days * 86400.0
-    WHEN t IS :: LOCAL DATETIME NOT NULL
-      THEN (datetime({datetime: t, timezone: '+00:00'}).epochMillis * 1000.0 + t.nanosecond % 1000000 / 1000.0) / 1000000
+    WHEN t IS :: DATE NOT NULL | ZONED DATETIME NOT NULL | LOCAL DATETIME NOT NULL
+      THEN (duration.inSeconds(datetime('1970-01-01T00:00Z'), t).seconds * 1000000.0 +
+            duration.inSeconds(datetime('1970-01-01T00:00Z'), t).nanosecondsOfSecond / 1000.0) / 1000000
   END] AS seconds,
   [t IN times | CASE
     WHEN t IS :: DATE NOT NULL | ZONED DATETIME NOT NULL | LOCAL DATETIME NOT NULL THEN null

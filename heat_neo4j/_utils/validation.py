@@ -12,6 +12,7 @@ LONGEST_LEASE = 86_400.0  # seconds; who finds a longer one takes it for damaged
 MOST_COMPONENTS = 4096  # the most dimensions that a vector index of Neo4j takes
 _LARGEST_COUNT = 2**31 - 1
 _SMALLEST, _LARGEST = 1e-12, 1e12
+_INT64_LIMIT = 1 << 63
 
 
 def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = _LARGEST_COUNT) -> int:
@@ -23,6 +24,14 @@ def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = 
     if maximum is not None and int(value) > maximum:
         raise ValueError(f"{name} must be at most {maximum:,}, got {_check_real(name, value):.6g}")
     return int(value)
+
+
+def is_integer(text: str) -> bool:
+    """Return whether `text` is a 64-bit integer as Python prints it ("007" is a name, not the number 7)."""
+    try:
+        return str(int(text)) == text and -_INT64_LIMIT <= int(text) < _INT64_LIMIT
+    except ValueError:
+        return False
 
 
 def check_positive(name: str, value: Any) -> float:

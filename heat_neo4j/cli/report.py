@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heat_neo4j._utils.display import display_text, plural
@@ -261,7 +262,7 @@ def _few(names: Sequence[str]) -> str:
 def likely_hierarchy(name: str, words: str) -> tuple[str, str]:
     """Return the line that names a type that looks like a hierarchy, with the evidence."""
     name, words = (display_text(text, _LONGEST_EVIDENCE) for text in (name, words))
-    advice = f"--hierarchy {name} places general nodes nearer the centre"
+    advice = f"--hierarchy {quote(name)} places general nodes nearer the centre"
     return "Hierarchy", f"{name} looks like one ({words}): {advice}"
 
 

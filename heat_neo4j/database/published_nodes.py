@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Self
 
 from heat_neo4j._utils.display import did_you_mean
-from heat_neo4j._utils.validation import check_integer
+from heat_neo4j._utils.validation import check_integer, is_integer
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.keys import Key, NodeKeys, name_of
@@ -16,8 +17,7 @@ from heat_neo4j.database.statements import Fragment, except_names, load_statemen
 from heat_neo4j.database.versions import labels_of
 from heat_neo4j.errors import ProjectionError
 
-_ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
-_WHOLE = re.compile(r"-?\d{1,18}")
+_ELEMENT_ID = re.compile(r"\d+:[0-9a-f-]{36}:\d+", re.ASCII)  # keys may hold colons, too
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Lookup:
                 f"the model has no key to find {text!r} by: give an element id, or train with a key "
                 "(heat embed --key PROPERTY)"
             )
-        values: list[Any] = [text, int(text)] if _WHOLE.fullmatch(text) else [text]
+        values: list[Any] = [text, int(text)] if is_integer(text) else [text]
         try:
             statements = {
                 f"{who} with {key} {text!r}": load_statement("read/find_node", labels=among, property=key)
@@ -104,8 +104,8 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
             quote_identifier(link_type)
     except (AttributeError, TypeError, ValueError) as error:
         raise ProjectionError(
-            f"the bookkeeping of model {model!r} is damaged: `heat clear --model {model}` removes the model, "
-            "then run `heat embed`"
+            f"the bookkeeping of model {model!r} is damaged: `heat clear --model {quote(model)}` removes the "
+            "model, then run `heat embed`"
         ) from error
     nodes = NodesByKey(read_by.labels or (), read_by.keys)
     indexed, labels = bool(row["indexes"]), labels_of(row["held"])

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from shlex import quote
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -386,7 +387,7 @@ def _whole(version: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     if damaged := version.get(DAMAGED):
         raise ProjectionError(
             f"the node of the published version of model {model!r} is damaged ({', '.join(damaged)}): "
-            f"`heat clear --model {model}` removes the model, then run `heat embed`"
+            f"`heat clear --model {quote(model)}` removes the model, then run `heat embed`"
         )
     return version
 

@@ -129,6 +129,7 @@ class ImportGraph:
     # How many names the one imports from the other, over all its import statements.
     weight: NDArray[np.float64]
     version: str  # of the Python whose library it is
+    types: None = None
     time: None = None
     times_are_dates: bool = False
 

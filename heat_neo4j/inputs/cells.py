@@ -12,21 +12,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from heat_neo4j._utils.validation import is_integer
 from heat_neo4j.attributes.values import parse_date, parse_number
 
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 _TRUTH = {"true": True, "false": False}
-_INT64_LIMIT = 1 << 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
-
-
-def is_integer(text: str) -> bool:
-    """Return whether `text` is a 64-bit integer as Python prints it ("007" is a name, not the number 7)."""
-    try:
-        return str(int(text)) == text and -_INT64_LIMIT <= int(text) < _INT64_LIMIT
-    except ValueError:
-        return False
 
 
 def parse_time(text: str) -> tuple[float, bool]:

@@ -40,10 +40,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.validation import is_integer
 from heat_neo4j.attributes.values import parse_number
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance, check_weights, earliest_times
-from heat_neo4j.inputs.cells import is_integer, parse_time, typed
+from heat_neo4j.inputs.cells import parse_time, typed
 from heat_neo4j.inputs.columns import EdgeColumns, edge_columns, has_edge_header, node_column
 from heat_neo4j.inputs.edges import edge_types, make_matrix, make_relationships
 from heat_neo4j.inputs.names import check_names_meet

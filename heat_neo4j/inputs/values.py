@@ -79,5 +79,5 @@ _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (timedelta, lambda value: Duration(value.total_seconds())),
     ((list, tuple, np.ndarray), _list),
     ((set, frozenset), lambda values: _list(sorted(values))),
-    (Decimal, float),
+    (Decimal, lambda value: None if value.is_nan() else float(value)),
 )

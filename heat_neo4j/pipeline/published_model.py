@@ -254,7 +254,8 @@ def names_of_rows(
 ) -> dict[int, str]:
     """Return the names of some nodes of a graph, in the form of `node_names`."""
     ids = {row: graph.node_ids[row] for row in rows}
-    properties = store.properties_of(list(ids.values())) if projection.keys.properties else {}
+    keys = projection.keys.properties
+    properties = store.properties_of(list(ids.values()), keys) if keys else {}
     names = {}
     for row, element_id in ids.items():
         labels = [label for label, carries in graph.labels.items() if carries[row]]

@@ -81,6 +81,7 @@ class Loadable:
 
     graph: Graph
     with_features: bool
+    types: None = None
     time: None = None
     times_are_dates: bool = False
 

@@ -32,6 +32,7 @@ EMBED = (
     *("--key", "code"),
 )
 INDEX = "cliNear_CliNear"
+GONE = "4:00000000-0000-0000-0000-000000000000:99"
 MODEL = ("--model", "cli near")
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
 
@@ -277,7 +278,7 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
     ("arguments", "code", "message"),
     [
         (["recommend", "c999"], 4, "there is no CliNear with code 'c999' in database"),
-        (["recommend", "4:x:99"], 4, "node '4:x:99' has no coordinates of model 'cli near'"),
+        (["recommend", GONE], 4, f"node {GONE!r} has no coordinates of model 'cli near'"),
         (
             ["recommend", "c3", "--predict", "CliNear"],
             2,

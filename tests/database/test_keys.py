@@ -74,6 +74,9 @@ def test_a_node_is_called_by_its_key_or_its_label_and_number():
     assert name_of(None, [], "4:x:7") == "node 7"
 
 
+ELEMENT_ID = "4:0f3c5a4e-6d0b-4a57-9d1c-2b7e8f9a0c1d:9"
+
+
 class Database:
     """Answers `find_node` from nodes by label and property, and remembers what it was asked."""
 
@@ -101,7 +104,7 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
     assert found(database, "Ann", NAMED) == "4:x:2"
     assert database.asked == ["Movie) WHERE n.title", "Person) WHERE n.name"]
     assert found(database, "Up", NAMED, ["Person"]) == "4:x:3"
-    assert found(database, "4:x:9", NAMED) == "4:x:9"
+    assert found(database, ELEMENT_ID, NAMED) == ELEMENT_ID
     several = "several nodes like that: Movie with title 'Up' or Person with name 'Up'; give a label, or"
     with pytest.raises(ProjectionError, match=several):
         found(database, "Up", NAMED)
@@ -109,6 +112,27 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
         found(database, "Ann", NAMED, ["Movie"])
     both = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Up": "4:x:1"}})
     assert found(both, "Up", NAMED) == "4:x:1"  # one node with both labels
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("1529877576591609864", 1529877576591609864),  # of 19 digits, as posts of social networks have them
+        (str(2**63 - 1), 2**63 - 1),
+        (str(-(2**63)), -(2**63)),
+        ("1:55516888:55516999", "1:55516888:55516999"),  # a place in a genome, no element id
+        ("12:30:45", "12:30:45"),
+        ("", ""),
+    ],
+)
+def test_long_numbers_and_texts_with_colons_are_keys(text, key):
+    assert found(Database(**{"Movie.title": {key: "4:x:1"}}), text, NAMED) == "4:x:1"
+
+
+@pytest.mark.parametrize("text", ["007", "١٢", "+7", "1_2", str(2**63)])
+def test_a_text_that_only_reads_like_a_number_is_another_key(text):
+    with pytest.raises(ProjectionError, match="there is no Movie with title"):
+        found(Database(**{"Movie.title": {7: "4:x:1", 12: "4:x:2", 2**63: "4:x:3"}}), text, NAMED)
 
 
 def test_the_key_of_all_other_nodes_is_looked_up_among_them():
@@ -133,7 +157,7 @@ def test_a_label_without_key_is_named(label, hint):
 
 
 def test_a_model_without_a_key_finds_element_ids_only():
-    assert found(Database(), "4:x:9", NodeKeys.of(None)) == "4:x:9"
+    assert found(Database(), ELEMENT_ID, NodeKeys.of(None)) == ELEMENT_ID
     with pytest.raises(ProjectionError, match="the model has no key to find 'Up' by: give an element id, or"):
         found(Database(), "Up", NodeKeys.of(None))
 

@@ -10,7 +10,7 @@ import pytest
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.write.loader import LoadNames, make_room
-from heat_neo4j.errors import WriteRefused
+from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.inputs.files import read_graph_files
 from tests.support.live_graph import snapshot
 
@@ -181,6 +181,16 @@ def test_dates_become_datetimes_and_are_read_back(store, cypher, label, files):
     before = snapshot(cypher)
     assert store.load_graph(graph, names).relationships_created == 0
     assert snapshot(cypher) == before
+
+
+def test_relationships_of_another_type_are_not_merged_into_one(store, cypher, label, files):
+    """A pair with two types would become one relationship, with the weight of the last line."""
+    graph = files("source\ttarget\ttype\tweight\n1\t2\tKNOWS\t1\n1\t2\tPAYS\t5\n", None, None)
+    with pytest.raises(ProjectionError, match="has relationships of type 'PAYS', not 'KNOWS': name the one"):
+        store.load_graph(graph, LoadNames(label, "KNOWS"))
+    assert not nodes_of(cypher, label)
+    one = files("source\ttarget\ttype\n1\t2\tPAYS\n", None, None)
+    assert store.load_graph(one, LoadNames(label, "PAYS")).relationships_created == 1
 
 
 def test_numbers_become_numbers(store, cypher, label, files):

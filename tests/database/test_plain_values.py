@@ -18,10 +18,10 @@ EAST = timezone(timedelta(hours=5, minutes=30))
 def sent(moment):
     """Return a date as the reading statement sends it."""
     if not isinstance(moment, datetime):
-        return [None, (moment - date(1970, 1, 1)).days * 86_400_000, 0]
+        return [None, (moment - date(1970, 1, 1)).days * 86_400, 0]
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     microseconds = (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    return [None, microseconds // 1000, microseconds % 1000 * 1000]
+    return [None, microseconds // 10**6, microseconds % 10**6 * 1000]
 
 
 @pytest.mark.parametrize(

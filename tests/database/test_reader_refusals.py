@@ -353,6 +353,23 @@ def test_the_closure_of_a_hierarchy_is_counted(cypher, store, kind):
     assert (counts.hierarchical, counts.closure) == ((39, above) if kind == LINK else (0, 0))
 
 
+@pytest.mark.both_releases
+def test_nodes_are_sampled_whatever_the_numbers_in_their_element_ids(cypher, store):
+    """Nodes that were created in turn with others have all odd numbers, or all even ones."""
+    cypher(f"UNWIND range(1, 4800) AS i CREATE (:{NODE} {{x: i}})")
+    for parity in (0, 1):
+        cypher(
+            f"MATCH (n:{NODE}) WHERE toInteger(split(elementId(n), ':')[2]) % 2 = $odd SET n:{OTHER}",
+            odd=parity,
+        )
+        cypher(f"MATCH (a:{OTHER}) WITH collect(a) AS nodes UNWIND range(1, size(nodes) - 1) AS i "
+               f"WITH nodes[i] AS a, nodes[0] AS b CREATE (a)-[:{LINK}]->(b)")  # fmt: skip
+        counts = store.count(Projection([OTHER], [LINK], attributes=["x"]), LINK)
+        assert (counts.attribute_columns, counts.hierarchical) == (1, counts.nodes - 1)
+        assert counts.closure == pytest.approx(counts.nodes, rel=0.01)
+        cypher(f"MATCH (n:{OTHER}) REMOVE n:{OTHER}")
+
+
 def test_a_sample_of_labels_stands_for_all_relationships(cypher, store):
     cypher(f"UNWIND range(0, 39) AS i CREATE (:{NODE} {{x: i}})-[:{LINK}]->(:{OTHER})")
     schema, carriers = store.sample_schema(Projection([NODE, OTHER], [LINK]), limit=10)

@@ -230,6 +230,27 @@ def test_values_that_are_no_times_are_named_in_one_line(cypher, store, value, fo
     refused(cypher, store, f"^time 'time' is not usable: {found}", f": {ADVICE}")
 
 
+@pytest.mark.both_releases
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("datetime({year: 999999999, timezone: 'Z'})", 31556889801244800.0),
+        ("localdatetime({year: -999999999})", -31557014135596800.0),
+        ("date({year: 999999999, month: 12, day: 31})", 31556889832694400.0),
+    ],
+)
+def test_the_first_and_the_last_times_of_all_are_read(cypher, store, value, seconds):
+    """Some use them for "since ever" and "never"."""
+    cypher(
+        f"CREATE (:{NODE} {{at: {value}}})-[:{LINK} {{time: {value}}}]->(:{NODE} {{at: date('1970-01-02')}})"
+    )
+    graph = store.read_graph(Projection([NODE], [LINK], time="time", attributes=["at"]))
+    assert graph.edge_times.tolist() == [seconds]
+    (entry,) = graph.provenance.attribute_recipe
+    assert entry["mean"] == pytest.approx((seconds / 86_400 + 1) / 2)
+    assert store.check(Projection([NODE], [LINK], time="time", attributes=["at"])).problems == ()
+
+
 def test_dates_and_numbers_do_not_mix(cypher, store):
     cypher(
         f"CREATE (a:{NODE})-[:{LINK} {{time: 2004}}]->(b:{NODE}), (a)-[:{LINK} {{time: date()}}]->(b), "

@@ -164,6 +164,14 @@ def test_nodes_that_only_a_label_identifies_and_lost_relationships_are_still_wri
     assert (record.nodes_written, record.nodes_missing) == (N + 1, 0)
 
 
+def test_each_of_many_labels_can_have_a_key():
+    keys = NodeKeys.of({f"L{i:03}": f"key{i:03}" for i in range(300)})
+    places, values = np.arange(300), [f"value {i}" for i in range(300)]
+    stored = StoredKeys.of(keys, places, values)
+    assert stored.places.tolist() == places.tolist()
+    assert stored.values(places) == values
+
+
 def test_stored_keys_are_the_keys():
     keys = NodeKeys.of({"A": "number", "B": "text"})
     places, values = np.array([0, 1, 1, -1, 0]), [-3, "", "ä\0b", "4:x:3", 2**63 - 1]

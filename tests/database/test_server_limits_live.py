@@ -29,7 +29,7 @@ class Ring:
     source = np.arange(N)
     target = (source + 1) % N
     weight = np.ones(N)
-    time = None
+    types = time = None
 
     def properties(self, row):
         return {"numbers": [float(row)] * DIMENSION}

@@ -204,6 +204,7 @@ def test_values_become_what_a_database_would_give():
     assert plain_value((1, np.float64(2))) == [1, 2.0]
     assert plain_value({"b", "a"}) == ["a", "b"]
     assert plain_value(Decimal("1.5")) == 1.5
+    assert plain_value(Decimal("NaN")) is plain_value(Decimal("sNaN")) is None
     assert plain_value("text") == "text"
 
 

@@ -54,15 +54,12 @@ def test_captions_are_the_keys_of_the_run_unless_given():
     assert names() == [f"Entity {4750 + row}" for row in range(4)]
 
 
-def properties_of(ids, asked=None):
-    """Return the properties of some nodes; the third is gone."""
+def properties_of(ids, keys, asked=None):
+    """Return the named properties of some nodes; the third is gone."""
     if asked is not None:
         asked.extend(ids)
     rows = [row for row in map(GRAPH.node_ids.index, ids) if row != 2]
-    return {
-        GRAPH.node_ids[row]: {name: COLUMNS[name][row] for name in COLUMNS if COLUMNS[name][row] is not None}
-        for row in rows
-    }
+    return {GRAPH.node_ids[row]: {name: COLUMNS[name][row] for name in keys} for row in rows}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +68,7 @@ def properties_of(ids, asked=None):
 )
 def test_some_nodes_are_named_as_all_are(projection):
     asked = []
-    store = SimpleNamespace(properties_of=lambda ids: properties_of(ids, asked))
+    store = SimpleNamespace(properties_of=lambda ids, keys: properties_of(ids, keys, asked))
     every, rows = names(**projection), [3, 1]
     assert names_of_rows(store, GRAPH, Projection(**projection), rows) == {row: every[row] for row in rows}
     assert asked in ([], [GRAPH.node_ids[row] for row in rows])

@@ -18,7 +18,6 @@ from heat_neo4j.cli.options import database_options, header_option, parameter_op
 from heat_neo4j.cli.output import Reporter, facts, headed, printed_as_json
 from heat_neo4j.cli.report import Counted, counted
 from heat_neo4j.cli.signatures import FILE_IN, source_of
-from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.write.loader import LoadNames, LoadReport
@@ -65,7 +64,7 @@ def load(edges: Path, overwrite: bool, **options: Any) -> None:
     (commas, or semicolons with decimal commas), or in .tsv.gz or .csv.gz. "Read" in the output shows how each
     was read. Loading the same files twice changes nothing.
     """
-    from heat_neo4j.database.write.loader import LoadNames
+    from heat_neo4j.database.write.loader import LoadNames, check_types
     from heat_neo4j.inputs.files import read_graph_files
 
     fields = {field: options[field] for field in FIELDS}
@@ -75,22 +74,13 @@ def load(edges: Path, overwrite: bool, **options: Any) -> None:
         raise click.UsageError(f"all labels share one key here: --key {name}")
     read = {name: options[name] for name in FILES.parameters if name in options}
     graph = read_graph_files(edges, **read)
-    _check_one_type(graph, edges, names.relationship)
+    check_types(graph, names)
     with open_store(options) as store, Reporter() as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
     document = {**asdict(report), **graph.counts, "names": fields, "read": list(graph.readings)}
     if not printed_as_json(document):
         facts(headed("Read", graph.readings))
         facts(_lines(report, graph, names))
-
-
-def _check_one_type(graph: FileGraph, edges: Path, relationship: str) -> None:
-    """Refuse a type column with a type other than that of the new relationships."""
-    others = sorted({*(graph.types or ())} - {relationship})
-    if others:
-        advice = "name the one type with --relationship, or load a file for each type"
-        what = f"{edges}: has relationships of type {others[0]!r}, not {relationship!r}"
-        raise ProjectionError(f"{what}: {advice}")
 
 
 def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[tuple[str, str]]:

@@ -149,7 +149,8 @@ def _sampled_together(counts: Mapping[str, int]) -> list[list[str]]:
 def _closure(connection: Connection, scope: Scope, kind: str, n_nodes: int) -> int:
     """Estimate the number of pairs of a node and one that it reaches by relationships of a type.
 
-    Sources and targets have the same total. The sample is taken at the end where no node has many.
+    Sources and targets have the same total. The sample is taken at the end where no node has many, but some
+    have one: a sample may miss the few nodes at the other end.
     """
     statement = load_statement("read/closure", type=kind, **scope.nodes())
     stride = max(n_nodes // _SAMPLE_NODES, 1)
@@ -157,8 +158,9 @@ def _closure(connection: Connection, scope: Scope, kind: str, n_nodes: int) -> i
         prefix=len(id_prefix(connection, scope)), stride=stride, most=_SAMPLE_RELATIONSHIPS
     )
     row = connection.read(statement, parameters, doing=f"sampling paths of {kind!r}")[0]
-    usual = row["ahead"] if row["most_ahead"] <= row["most_behind"] else row["behind"]
-    return round(n_nodes * (usual or 0.0))
+    ends = [(row["most_ahead"], row["ahead"]), (row["most_behind"], row["behind"])]
+    _, usual = min((end for end in ends if end[0]), default=(0, 0.0))
+    return round(n_nodes * usual)
 
 
 def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:

@@ -18,7 +18,7 @@ class StoredKeys:
 
     names: tuple[str, ...]  # of the properties
     are_texts: tuple[bool, ...]  # whether the values of each property are text
-    places: NDArray[np.int8]  # (N,): which property holds a node's key, -1 if none does
+    places: NDArray[np.int16]  # (N,): which property holds a node's key, -1 if none does
     numbers: NDArray[np.int64]  # (N,): the key of a node, if it is a number
     bounds: NDArray[np.int64]  # (N + 1,): where the key of a node begins in `text`, if it is text
     text: bytes
@@ -34,7 +34,7 @@ class StoredKeys:
         return cls(
             names,
             tuple(kinds.get(place, False) for place in range(len(names))),
-            places.astype(np.int8),
+            places.astype(np.int16),
             np.array(numbers, dtype=np.int64),
             np.cumsum([0, *map(len, texts)], dtype=np.int64),
             b"".join(texts),

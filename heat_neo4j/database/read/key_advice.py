@@ -1,6 +1,7 @@
 """Suggest keys for a projection without one, from uniqueness constraints."""
 
 from collections.abc import Collection
+from shlex import quote
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.database.connection import Connection
@@ -8,7 +9,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-_LONGEST = 40
+_LONGEST = 80
 _SHOWN = 5
 
 
@@ -27,9 +28,9 @@ def key_advice(connection: Connection, projection: Projection, labels: Collectio
     for row in rows:
         if row["label"] in labels:
             unique.setdefault(row["label"], row["property"])
-    if not unique:
+    options = [f"--key {quote(f'{label}={name}')}" for label, name in unique.items()]
+    # An option to copy must be whole.
+    shown = [each for each in options if display_text(each, _LONGEST) == each][:_SHOWN]
+    if not shown:
         return ()
-    options = [
-        display_text(f"--key {label}={name}", 2 * _LONGEST) for label, name in list(unique.items())[:_SHOWN]
-    ]
-    return (f"nodes have no key, so results show numbers; unique here: {' '.join(options)}",)
+    return (f"nodes have no key, so results show numbers; unique here: {' '.join(shown)}",)

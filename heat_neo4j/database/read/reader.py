@@ -53,8 +53,8 @@ def plain_values(values: list[Any]) -> list[Any]:
 def _date_or_list(value: list[Any]) -> Any:
     if not value or value[0] is not None:
         return value
-    _, milliseconds, nanoseconds = value
-    return Date((milliseconds * 10**6 + nanoseconds) / _DAY)  # one rounding, of whole numbers
+    _, seconds, nanoseconds = value
+    return Date((seconds * _SECOND + nanoseconds) / _DAY)  # one rounding, of whole numbers
 
 
 def _time(value: neo4j.time.Time) -> TimeOfDay:
@@ -332,26 +332,14 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
     return values
 
 
-def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read all properties of some nodes, as they are now, except those that runs wrote.
-
-    Parameters
-    ----------
-    nodes : sequence of str
-        Element ids.
-
-    Returns
-    -------
-    dict
-        The properties of each existing node, by name.
-    """
-    statement, doing = load_statement("read/properties_of"), "reading properties"
-
-    def read(ids: Sequence[str]) -> list[neo4j.Record]:
-        return connection.read(statement, {"nodes": list(ids)}, doing=doing, divisible=True)
-
-    parts = BatchSize(connection.limits.nodes).parts(read, nodes)
-    return {record["id"]: dict(sorted(record["properties"])) for _, records in parts for record in records}
+def read_properties_of(
+    connection: Connection, ids: Sequence[str], names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the properties `names` of some nodes, given by element ids, for each that still exists."""
+    parameters = {"heat_ids": list(ids), "heat_keys": list(names)}
+    (record,) = connection.read(load_statement("read/properties"), parameters, doing="reading properties")
+    rows = zip(record["positions"], zip(*record["columns"], strict=True), strict=True)
+    return {ids[position]: dict(zip(names, values, strict=True)) for position, values in rows}
 
 
 def _length(column: Sequence[Any]) -> int:

@@ -3,7 +3,6 @@
 Loading is idempotent: nodes are matched by key, relationships by their two ends.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j._utils.validation import is_integer
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
-from heat_neo4j.errors import WriteRefused
+from heat_neo4j.errors import ProjectionError, WriteRefused
 
-_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -43,6 +42,10 @@ class Loadable(Protocol):
     @property
     def weight(self) -> NDArray[np.float64]:
         """Weight of each relationship, shape (M,)."""
+
+    @property
+    def types(self) -> Sequence[str] | None:
+        """Type of each relationship, of length M; None if all are of the type that `LoadNames` gives."""
 
     def properties(self, row: int) -> Mapping[str, Any]:
         """Properties of the node in `row`; None values are missing."""
@@ -133,8 +136,11 @@ def load_graph(
         If existing values would be overwritten, existing nodes share a key, existing keys are strings and
         those of the graph numbers or vice versa, a property is named like the key, or weight and time
         have one name. Nothing was written.
+    ProjectionError
+        If relationships have another type than the one of `names`.
     """
     names = names or LoadNames()
+    check_types(graph, names)
     if len(graph.keys) and names.key in graph.properties(0):
         raise WriteRefused(f"a property of the nodes is named {names.key!r}, like the key: rename the key")
     if names.weight == names.time and graph.time is not None:
@@ -149,6 +155,16 @@ def load_graph(
         load.drop_constraints()
         raise
     return load.write()
+
+
+def check_types(graph: Loadable, names: LoadNames) -> None:
+    """Raise ProjectionError if a relationship has another type than the one of `names`."""
+    others = sorted({*(graph.types or ())} - {names.relationship})
+    if others:
+        raise ProjectionError(
+            f"the graph has relationships of type {others[0]!r}, not {names.relationship!r}: name the one "
+            "type with --relationship (relationship=...), or load a graph for each type"
+        )
 
 
 def make_room(connection: Connection, label: str, *, family: str, origin: str) -> int:
@@ -239,7 +255,7 @@ class _Load:
                 continue
             there = f"label {side.label!r} has the {'number' if is_text else 'text'} {found[0]['key']!r} as"
             if is_text:
-                odd = next((key for key in keys if not _WHOLE.fullmatch(str(key))), keys[0])
+                odd = next((key for key in keys if not is_integer(str(key))), keys[0])
                 here = f"the ids to be loaded are texts, because of {odd!r}"
                 advice = "correct that id, or choose another label or key"
             else:

@@ -1,6 +1,7 @@
 """Checks before a write: each raises `WriteRefused` before the first value is sent."""
 
 from collections.abc import Collection, Sequence
+from shlex import quote
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j.database.connection import Connection
@@ -50,7 +51,7 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
         if taken:
             raise WriteRefused(
                 f"{', '.join(sorted(map(repr, taken)))} belongs to model {run.model!r}: give model "
-                f"{names.model!r} other names, or run `heat clear --model {run.model}`"
+                f"{names.model!r} other names, or run `heat clear --model {quote(run.model)}`"
             )
 
 
@@ -64,7 +65,7 @@ def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) 
         if there != wanted:
             raise WriteRefused(
                 f"model {names.model!r} is published under {there!r}, not {wanted!r}: keep the name, or run "
-                f"`heat clear --model {names.model}` first"
+                f"`heat clear --model {quote(names.model)}` first"
             )
 
 

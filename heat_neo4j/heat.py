@@ -23,7 +23,7 @@ from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import RandomState, draw_seed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.classes.prediction import predict_property, values_by_row
+from heat_neo4j.classes.prediction import predict_property
 from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
 from heat_neo4j.duplicates.search import Duplicates, find_duplicates
@@ -41,6 +41,7 @@ from heat_neo4j.geometry.hyperboloid import (
 from heat_neo4j.geometry.search import columns_of, nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.conversion import as_graph
+from heat_neo4j.inputs.values import plain_name
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
@@ -881,10 +882,10 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         4
         """
         check_is_fitted(self, "embedding_")
-        rows = values_by_row(values, self.graph_.names, self._rows)
+        by_row = self._by_row(values)
         seed, progress = int(getattr(self, "seed_", 0)), as_progress(on_progress)
         return predict_property(
-            self.graph_, self.embedding_, rows, kind=kind, label=label, seed=seed, on_progress=progress
+            self.graph_, self.embedding_, by_row, kind=kind, label=label, seed=seed, on_progress=progress
         )
 
     def duplicates(
@@ -1139,6 +1140,16 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             raise ValueError(f"points must have shape (m, {self.embedding_.shape[1]}), got {points.shape}")
         check_points(points)
         return points
+
+    def _by_row(self, values: Any) -> list[Any]:
+        """Return values by row that are in this order or named; None where they are unknown."""
+        if not hasattr(values, "items"):
+            return list(map(plain_name, values))
+        named = {name: value for name, each in values.items() if (value := plain_name(each)) is not None}
+        found: list[Any] = [None] * len(self.embedding_)
+        for row, value in zip(self._rows(named).tolist(), named.values(), strict=True):
+            found[row] = value
+        return found
 
     def _rows(self, names: Iterable[Any]) -> Rows:
         if isinstance(names, str):

@@ -37,7 +37,9 @@ class Classes:
     def regression(self, learned: Array, truth: Codes, asked: Array, strength: float) -> Array:
         """Use multinomial logistic regression; classes that it has not seen are hardly possible."""
         chances = np.zeros((len(asked), self.n_classes))
-        if len(asked):
+        if (truth == truth[0]).all():  # scikit-learn refuses a single class
+            chances[:, truth[0]] = 1.0
+        elif len(asked):
             model = LogisticRegression(C=strength, **_FIT)
             with warnings.catch_warnings():
                 # Held-out nodes judge the model, also if its fit has not converged or classes are many.

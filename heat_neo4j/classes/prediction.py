@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -36,25 +36,6 @@ _CLEAR = 2.0  # standard errors by which the median must be worse
 
 class ClassificationError(ValueError):
     """Raised if nothing can be learned; the message says why."""
-
-
-def values_by_row(values: Any, names: Sequence[Any], rows_of: Callable[[Iterable[Any]], Rows]) -> list[Any]:
-    """Return the class of each node, by row; None where it is unknown or NaN.
-
-    `values` are in the order of the rows, or named, as in a mapping or a Series; `rows_of` returns the rows
-    of names, or raises a ValueError.
-    """
-    if not hasattr(values, "items"):
-        return [None if _is_missing(value) else value for value in values]
-    found: list[Any] = [None] * len(names)
-    named = [(name, value) for name, value in values.items() if not _is_missing(value)]
-    for row, (_, value) in zip(rows_of([name for name, _ in named]).tolist(), named, strict=True):
-        found[row] = value
-    return found
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 @one_blas_thread()
@@ -249,7 +230,8 @@ def _numbers(
     figures = _number_figures(kind, found, truth[found.rows])
     said = found.said[:, 0]
     value, low, high = (kind.values(said + step * found.margins) for step in (0.0, -1.0, 1.0))
-    number = np.int64 if all(isinstance(each, int | np.integer) for each in values) else np.float64
+    are_integers = all(isinstance(each, int | np.integer) for each in values)
+    number = np.int64 if are_integers and np.abs(truth).max() < 2.0**63 else np.float64
     if number is np.int64:
         value, low, high = np.rint(value), np.floor(low), np.ceil(high)
     return PredictedNumbers(

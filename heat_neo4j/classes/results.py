@@ -180,7 +180,7 @@ class PredictedNumbers(Predicted):
         Quality on held-out nodes.
     value, low, high : arrays of shape (M,)
         The predicted number, and the interval that holds 80 % of such nodes; int64 if all known numbers are
-        integers, otherwise float64.
+        integers that fit, otherwise float64.
     strength : float64 array of shape (M, V + 1)
         Weight of each view for each node.
     notes : tuple of str

@@ -39,10 +39,10 @@ def views(
     found = {} if embedding is None else {PLACE: _evened(tangent(embedding))}
     columns = _columns(graph, without)
     if columns is not None:
-        own = normalize(_reduced(columns, seed))
+        own = _unit(_reduced(columns, seed))
         walk = normalized_adjacency(graph)
-        found |= {ATTRIBUTES: own, NEIGHBOURS: normalize(walk @ (walk @ own))}
-    found[LINKS] = normalize(_reduced(_weighted(_relationships(graph)), seed))
+        found |= {ATTRIBUTES: own, NEIGHBOURS: _unit(walk @ (walk @ own))}
+    found[LINKS] = _unit(_reduced(_weighted(_relationships(graph)), seed))
     return {name: view for name, view in found.items() if view.any()}
 
 
@@ -73,13 +73,18 @@ def _columns(graph: Graph, without: Collection[str]) -> sparse.csr_array | None:
     if graph.attributes is None or not graph.n_attributes:
         return None
     blocks = [
-        normalize(_weighted(sparse.csr_array(compared_block(entry, graph.attributes[:, columns], known))))
+        _unit(_weighted(sparse.csr_array(compared_block(entry, graph.attributes[:, columns], known))))
         for entry, columns, known in graph.attribute_blocks()
         if entry["property"] not in without
     ]
     if graph.provenance.attribute_recipe:
         return sparse.csr_array(sparse.hstack(blocks)) if blocks else None
-    return sparse.csr_array(normalize(_weighted(sparse.csr_array(graph.attributes))))
+    return sparse.csr_array(_unit(_weighted(sparse.csr_array(graph.attributes))))
+
+
+def _unit(rows: Any) -> Any:
+    """Return the rows scaled to length 1; scikit-learn refuses rows without columns."""
+    return normalize(rows) if rows.shape[1] else rows
 
 
 def _weighted(columns: sparse.csr_array) -> sparse.csr_array:
@@ -87,6 +92,9 @@ def _weighted(columns: sparse.csr_array) -> sparse.csr_array:
     n, by_column = columns.shape[0], sparse.csc_array(columns, dtype=np.float64)
     by_column.eliminate_zeros()
     filled = np.diff(by_column.indptr)
+    # Powers of 2 change no bit of the result, and keep squares of weights of 1e-290 or 1e290 in range.
+    exponents = np.frexp(abs(by_column).max(axis=0).toarray().ravel())[1]
+    by_column.data = np.ldexp(by_column.data, -np.repeat(exponents, filled))
     squares: Array = np.asarray(by_column.multiply(by_column).sum(axis=0)).ravel()
     thin = (filled > 0) & (filled < _FILLED * n)
     usual = np.sqrt(squares[thin] / filled[thin])

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import softmax
@@ -253,3 +254,54 @@ def test_heat_classifies_by_name() -> None:
     assert Classes.neighbours in by_name.weights
     with pytest.raises(ValueError, match="n999"):
         model.classify({"n999": "red"})
+
+
+def test_missing_values_of_any_library_are_unknown() -> None:
+    graph, _ = communities()
+    model = HEAT(n_components=3, walks_per_node=2, random_state=0, n_threads=1).fit(graph)
+    codes = np.where(np.arange(N) % 3 == 0, np.nan, np.arange(N) % 2).astype(np.float32)
+    expected = model.classify(codes.tolist())
+    for values in (codes, pd.Series(codes, dtype="Int64"), pd.Series(codes, dtype="Float32")):
+        found = model.classify(values)
+        np.testing.assert_array_equal(found.rows, expected.rows)
+        np.testing.assert_array_equal(found.probability, expected.probability)
+
+
+MATCHING = sparse.csr_array(np.kron(np.eye(40), [[0.0, 1.0], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Graph(MATCHING),  # no two nodes share a neighbour
+        Graph(MATCHING, np.ones((80, 2))),
+        Graph(MATCHING, np.zeros((80, 1))),
+        Graph(sparse.csr_array((80, 80)), np.random.default_rng(0).normal(size=(80, 2))),
+    ],
+)
+def test_views_without_columns_are_left_out(graph: Graph) -> None:
+    parts = views(None, graph, 0)
+    assert LINKS not in parts
+    assert (ATTRIBUTES in parts) == (not graph.n_edges)
+    found = predict_classes(graph, None, [None if row % 4 == 0 else KINDS[row % 2] for row in range(80)])
+    assert len(found) == 20
+    assert np.isfinite(found.probability).all()
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e290])
+def test_views_do_not_depend_on_the_scale_of_weights_and_attributes(scale: float) -> None:
+    graph, _ = communities()
+    assert graph.attributes is not None
+    own, other = (
+        views(None, Graph(graph.adjacency * factor, graph.attributes * factor), 0) for factor in (1.0, scale)
+    )
+    assert list(own) == list(other)
+    for name, view in own.items():
+        np.testing.assert_allclose(other[name], view, atol=1e-9, err_msg=name)
+
+
+def test_a_class_of_a_single_node_can_be_held_out() -> None:
+    graph, _ = communities()
+    found = predict_classes(graph, None, ["odd", *["usual"] * 100, *[None] * (N - 101)])
+    assert found.classes == ("odd", "usual")
+    assert set(found.chosen) == {1}

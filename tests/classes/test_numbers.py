@@ -140,3 +140,12 @@ def test_what_tells_no_more_than_the_median_is_refused() -> None:
         predict_property(graph, None, hidden(shuffled))
     with pytest.raises(ClassificationError, match="got inf"):
         predict_property(graph, None, [np.inf, *truth[1:]])
+
+
+def test_integers_that_round_beyond_64_bits_become_floats() -> None:
+    graph, truth = shop()
+    largest, middle = 2**63 - 1, float(np.median(truth))
+    values = hidden([largest - row if each > middle else row for row, each in enumerate(truth)])
+    found = predict_numbers(graph, None, values)
+    assert found.value.min() >= 0.0
+    assert found.high.max() == pytest.approx(2.0**63)

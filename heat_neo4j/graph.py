@@ -202,6 +202,9 @@ class Graph:
             )
             object.__setattr__(self, "attributes", checked)
         n = adjacency.shape[0]
+        for name in ("node_ids", "keys"):  # arrays and Series have no truth value
+            names = getattr(self, name)
+            object.__setattr__(self, name, names if isinstance(names, Sequence) else list(names))
         if len(self.node_ids) not in (0, n):
             raise ValueError(f"node_ids must have one entry per node: {len(self.node_ids)} for {n} nodes")
         if len(self.keys) not in (0, n):
@@ -407,6 +410,13 @@ def _plain_name(name: Any) -> Any:
 
 def _name_of_plain(name: Any) -> Any:
     return tuple(map(_name_of_plain, name)) if isinstance(name, list) else name
+
+
+def entries(matrix: sparse.csr_array, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the entries of a sparse matrix at `pairs`, shape (m, 2)."""
+    if not len(pairs):  # SciPy returns a sparse array for an empty index
+        return np.empty(0)
+    return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 
 
 def earliest_times(

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -235,3 +236,11 @@ def test_a_matrix_known_to_be_symmetric_is_neither_copied_nor_checked_again():
     assert Graph(first.adjacency, checked=first.adjacency).adjacency is first.adjacency
     other = replace(first, adjacency=sparse.csr_array(np.array([[1.0, 0.0], [3.0, 0.0]])))
     assert other.adjacency.toarray().tolist() == [[0.0, 3.0], [3.0, 0.0]]
+
+
+@pytest.mark.parametrize("as_names", [np.array, pd.Series, pd.Index, list, tuple])
+def test_names_may_be_any_column(as_names):
+    graph = Graph(sparse.csr_array(np.eye(3, k=1)), keys=as_names(["a", "b", "c"]))
+    assert list(graph.names) == ["a", "b", "c"]
+    assert list(graph.among(np.array([0, 2])).names) == ["a", "c"]
+    assert Graph(graph.adjacency, node_ids=as_names(["a", "b", "c"])).names[1] == "b"

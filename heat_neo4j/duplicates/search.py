@@ -22,7 +22,7 @@ from heat_neo4j.duplicates.comparisons import Compared, surroundings
 from heat_neo4j.duplicates.fellegi_sunter import Comparison, fit_weights
 from heat_neo4j.duplicates.names import Names
 from heat_neo4j.geometry.hyperboloid import pair_distances
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, entries
 
 Array = NDArray[np.float64]
 
@@ -190,9 +190,7 @@ def _candidates(
 
 def _apart(graph: Graph, rows: NDArray[np.int64], pairs: Pairs) -> Pairs:
     """Return the pairs that no relationship joins: a node's double is not its neighbour."""
-    ends = rows[pairs]
-    joined = np.asarray(graph.adjacency[ends[:, 0], ends[:, 1]]).ravel() != 0.0
-    return np.asarray(pairs[~joined])
+    return np.asarray(pairs[entries(graph.adjacency, rows[pairs]) == 0.0])
 
 
 def _random_pairs(n: int) -> Pairs:

@@ -96,7 +96,7 @@ def evaluate_hierarchy(
             seconds = perf_counter() - start
             trials = Trials()
             figures = measure_hierarchy(hierarchy, places.special, places.distances, nodes=nodes, seed=seed)
-            trials.add(PairFigures(figures), seconds)
+            trials.add(seed, PairFigures(figures), seconds)
         rows.append(trials.row(name, is_ours=name == HEAT_ROW))
         progress(name, 1, 1)
     settings = {**described(model), **hierarchy.facts(), "sampled_nodes": nodes}

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, BestPairs, Limits, PairFigures, finite
-from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import candidate_pairs, entries, relationships_of
+from heat_neo4j.graph import Graph, entries
+from heat_neo4j.linkpred.candidates import candidate_pairs, relationships_of
 from heat_neo4j.linkpred.metrics import (
     NodeRanking,
     auroc,

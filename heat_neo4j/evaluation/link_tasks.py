@@ -193,7 +193,7 @@ class _LinkTable:
                 seconds = before + perf_counter() - start
                 figures = measure_links(scorer, links)
                 chosen = scorers.chosen[pattern] if isinstance(scorers, TunedScorers) else ""
-                trials[pattern].add(figures, seconds, chosen)
+                trials[pattern].add(seed, figures, seconds, chosen)
                 self.curves.setdefault(_name(pattern), {}).setdefault(name, figures.roc)
                 self._on_progress(stage, done, len(held_out))
 

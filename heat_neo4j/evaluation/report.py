@@ -69,6 +69,7 @@ class Row:
 
     method: str
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()  # of the metrics; a seed may hold out no link of a rare pattern
     seconds: tuple[float, ...] = ()  # by seed: time until the method can score, such as training
     is_ours: bool = False  # whether it is the evaluated estimator or a variant, not a baseline
     missing: str = ""  # why there are no metrics
@@ -83,6 +84,7 @@ class Row:
             "is_ours": self.is_ours,
             "missing": self.missing,
             "metrics": {name: figure.to_dict() for name, figure in self.figures.items()},
+            "seeds": list(self.seeds),
             "seconds": list(self.seconds),
             "chosen": list(self.chosen),
         }
@@ -92,14 +94,16 @@ class Row:
 class Trials:
     """Accumulates one row over seeds: metrics, sampling errors, seconds and tuned parameters."""
 
+    seeds: list[int] = field(default_factory=list)
     metrics: list[Mapping[str, float]] = field(default_factory=list)
     errors: list[Mapping[str, float]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     chosen: list[str] = field(default_factory=list)
     missing: str = ""
 
-    def add(self, figures: PairFigures, seconds: float, chosen: str = "") -> None:
+    def add(self, seed: int, figures: PairFigures, seconds: float, chosen: str = "") -> None:
         """Add the metrics of a seed."""
+        self.seeds.append(seed)
         self.metrics.append(figures.metrics)
         self.errors.append(figures.errors)
         self.seconds.append(seconds)
@@ -118,8 +122,15 @@ class Trials:
             for name in self.metrics[0]
             if all(name in metrics for metrics in self.metrics)
         }
-        seconds, chosen = tuple(self.seconds), tuple(self.chosen)
-        return Row(method, figures, seconds, is_ours, pattern=pattern, chosen=chosen)
+        return Row(
+            method,
+            figures,
+            tuple(self.seeds),
+            tuple(self.seconds),
+            is_ours,
+            pattern=pattern,
+            chosen=tuple(self.chosen),
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,7 +182,8 @@ class Evaluation(Result):
                 },
             }
             for row in self.rows
-            for place, seed in enumerate(self.seeds)
+            for seed in self.seeds
+            for place in (row.seeds.index(seed) if seed in row.seeds else len(row.seeds),)
         ]
         return {name: [each[name] for each in records] for name in records[0]}
 

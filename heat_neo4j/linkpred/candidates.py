@@ -13,7 +13,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET
 from heat_neo4j.geometry.search import Candidates, columns_of
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, entries
 from heat_neo4j.patterns import (
     NO_LABEL,
     Pattern,
@@ -236,13 +236,6 @@ def _observed_roles(
     if is_mixed or np.maximum(out + into - 1, 0)[both].sum() < _REPEATED:
         return is_source, is_target
     return is_source & (into == 0), is_target & (out == 0)
-
-
-def entries(matrix: sparse.csr_array, pairs: Rows) -> NDArray[np.float64]:
-    """Return the entries of a sparse matrix at `pairs`, shape (m, 2)."""
-    if not len(pairs):  # SciPy returns a sparse array for an empty index
-        return np.empty(0)
-    return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 
 
 def _in_space(

@@ -20,8 +20,8 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
-from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import ends_of, entries, relationships_of
+from heat_neo4j.graph import Graph, entries
+from heat_neo4j.linkpred.candidates import ends_of, relationships_of
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern
 

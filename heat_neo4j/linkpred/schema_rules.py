@@ -23,8 +23,8 @@ from scipy.special import betaincinv, pdtrc
 
 from heat_neo4j._kernels.chains import choose, have_chain
 from heat_neo4j._utils.display import display_text, plural
-from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import ends_of, entries, relationships_of
+from heat_neo4j.graph import Graph, entries
+from heat_neo4j.linkpred.candidates import ends_of, relationships_of
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]

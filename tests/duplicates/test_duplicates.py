@@ -268,3 +268,12 @@ def test_mistakes_are_named(case: Case) -> None:
         case.model.duplicates(case.names, unique=["born"])
     with pytest.raises(ValueError, match="k must be"):
         case.model.duplicates(case.names, k=0)
+
+
+def test_nodes_that_are_all_of_another_kind_have_no_duplicates() -> None:
+    graph = Graph(
+        sparse.csr_array(np.eye(3, k=1)),
+        labels={name: np.arange(3) == row for row, name in enumerate("ABC")},
+    )
+    found = HEAT(n_components=2, random_state=0).fit(graph).duplicates(["same", "same", "same"])
+    assert len(found) == found.n_candidates == 0

@@ -18,7 +18,7 @@ from heat_neo4j.evaluation import (
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, popularity
@@ -160,3 +160,25 @@ def test_a_large_graph_is_sampled_and_says_so() -> None:
     found = evaluate_links(a_graph(), MODEL, seeds=(0,), methods={}, score="distance", limits=limits)
     assert found.row("HEAT").figures["mean_reciprocal_rank"].error > 0
     assert found.notes[-1].startswith("15 sampled sources rank targets")
+
+
+def test_figures_of_a_rare_pattern_belong_to_the_seeds_that_hold_out_a_link_of_it() -> None:
+    usual, rare = (np.random.default_rng(0).integers(0, 60, (2, size)) for size in (200, 3))
+    relationships = Relationships.from_pairs({"USUAL": tuple(usual), "RARE": tuple(rare)})
+    ends = relationships.source, relationships.target
+    graph = Graph(
+        sparse.csr_array((np.ones(len(relationships)), ends), shape=(60, 60)), relationships=relationships
+    )
+    seeds = range(8)
+    patterns = ["*-[USUAL]->*", "*-[RARE]->*"]
+    found = evaluate_links(graph, MODEL, patterns, seeds=seeds, methods={}, score="distance")
+    rows = found.to_frame("pandas").set_index(["pattern", "seed"])["auroc"]
+    held_out = []
+    for seed in seeds:
+        of_seed = evaluate_links(graph, MODEL, patterns, seeds=[seed], methods={}, score="distance")
+        alone = of_seed.to_frame("pandas").set_index(["pattern", "seed"])["auroc"]
+        held_out.append(("-RARE->", seed) in alone.index)
+        for pattern in ("-USUAL->", "-RARE->"):
+            np.testing.assert_equal(rows[pattern, seed], alone.get((pattern, seed), np.nan))
+    assert found.row("HEAT", "-RARE->").seeds == tuple(np.flatnonzero(held_out))
+    assert False in held_out[: held_out.index(True)]

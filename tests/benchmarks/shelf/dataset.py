@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable
-from heat_neo4j.graph import Graph, Provenance, Relationships
-from heat_neo4j.linkpred.candidates import entries
+from heat_neo4j.graph import Graph, Provenance, Relationships, entries
 from heat_neo4j.patterns import Pattern, observed_patterns
 
 __all__ = [

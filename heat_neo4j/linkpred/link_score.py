@@ -343,6 +343,7 @@ class Sample(NamedTuple):
     n_links: int  # held-out links of the pattern
     links: Rows  # held-out links of the sources sampled with all candidates, (l, 2)
     pairs: Rows  # (m, 2)
+    place: Rows  # of each pair's source among the sources of the pattern; rows may alternate between labels
     values: Array  # (m, K); NaN if the pattern lacks the feature
     is_link: NDArray[np.bool_]
     is_fitted: NDArray[np.bool_]
@@ -355,7 +356,7 @@ class Sample(NamedTuple):
     @property
     def fold(self) -> Rows:
         """Fold of each pair, by source."""
-        return self.pairs[:, 0] % _FOLDS
+        return self.place % _FOLDS
 
     def log_odds(self, score: LinkScore, name: str) -> Array:
         """Return the log odds of the pairs under a score with the same features."""
@@ -410,7 +411,7 @@ def link_score(
     for name, sample in samples.items():
         log_odds = np.choose(sample.fold, [sample.log_odds(each, name) for each in folds])
         figures[name] = _figures(sample, folds, name, log_odds)
-        half = (sample.pairs[:, 0] // _FOLDS) % 2
+        half = (sample.place // _FOLDS) % 2
         own = sample.is_candidate
         ranked[name] = (log_odds[own], sample.is_link[own], sample.weight[own], half[own])
     every = reliability(*map(np.concatenate, zip(*ranked.values(), strict=True)))
@@ -482,6 +483,7 @@ class _Drawn(NamedTuple):
     n_links: int
     links: Rows
     pairs: Rows
+    place: Rows
     is_link: NDArray[np.bool_]
     is_fitted: NDArray[np.bool_]
     is_candidate: NDArray[np.bool_]
@@ -522,6 +524,7 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
         n_links=len(held),
         links=links[np.isin(links[:, 0], drawn.sources)],
         pairs=pairs,
+        place=np.searchsorted(candidates.sources, pairs[:, 0]),
         is_link=is_link,
         is_fitted=~is_link | np.isin(codes, fitted @ (n, 1)),
         is_candidate=is_candidate,

@@ -259,6 +259,7 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
         n_links=n_links,
         links=pairs[:n_links],
         pairs=pairs,
+        place=pairs[:, 0],
         values=values,
         is_link=is_link,
         is_fitted=np.ones(n, dtype=np.bool_),
@@ -357,6 +358,33 @@ def test_held_out_links_rank_better_than_by_popularity_and_by_chance() -> None:
             chance.append(np.mean(1 / np.arange(1, others.sum() + 1)))
     assert np.mean(ours) > 1.5 * np.mean(popular)
     assert np.mean(ours) > 2.0 * np.mean(chance)
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+def test_folds_are_balanced_if_labels_take_turns_in_the_rows(step: int) -> None:
+    rng = np.random.default_rng(0)
+    group, n = rng.integers(0, 5, size=(2, 120)), 120
+    user, item = np.nonzero(rng.random((n, n)) < np.where(group[0][:, None] == group[1], 0.3, 0.01))
+    is_user = np.arange(2 * n) < n if step == 1 else np.arange(step * n) % step == 0
+    is_item = ~is_user if step == 1 else np.arange(step * n) % step == 1
+    ends = np.flatnonzero(is_user)[user], np.flatnonzero(is_item)[item]
+    graph = Graph(
+        sparse.csr_array((np.ones(len(user)), ends), shape=(len(is_user), len(is_user))),
+        labels={"User": is_user, "Item": is_item},
+        relationships=Relationships.from_pairs({"R": ends}),
+    )
+    held_out = embed_without(MODEL, graph)
+    (sample,) = module.samples_of(held_out, graph).values()
+    for part in (sample.fold, sample.place // 2 % 2):
+        assert np.bincount(part[sample.is_link], minlength=2).min() > 0.3 * sample.is_link.sum()
+    score = link_score(held_out, graph)
+    (figures,) = score.figures.values()
+    assert figures.mrr is not None
+    assert figures.mrr > 0.05
+    scorer = score.scorers(held_out.embedding, held_out.split.train)(Pattern("User", "R", "Item"))
+    own = sample.is_candidate
+    expected = scorer.probability(scorer.pairs(sample.pairs[own]))
+    assert np.sum(expected) == pytest.approx(np.sum(sample.is_link[own]), rel=0.5)
 
 
 def test_a_node_without_links_has_finite_scores() -> None:

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 Table = tuple[tuple[float, ...], ...]
 
 _QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # knots: quantiles of links, and of all pairs
+_ROUNDING = 1e-12  # values of a feature that differ by less are equal, but for rounding errors
 _SLOPE, _BEND = 10.0, 30.0  # ridge on slopes and on heights
 INTERCEPT = 1e-3
 """Ridge on the intercept."""
@@ -51,6 +52,7 @@ class Splines:
             some, links = column[known], column[known & is_link]
             parts = [np.quantile(each, _QUANTILES) for each in (some, links) if len(each)]
             places = np.unique(np.concatenate([np.zeros(0), *parts]))
+            places = places[np.diff(places, prepend=-np.inf) > _ROUNDING]
             knots.append(tuple(places.tolist()) or (0.0,))
             centre.append(some.mean() if len(some) else 0.0)
             width.append((some.std() if len(some) else 0.0) or 1.0)

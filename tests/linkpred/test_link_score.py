@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse, stats
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j.geometry.hyperboloid import distance, lift
@@ -385,6 +386,19 @@ def test_folds_are_balanced_if_labels_take_turns_in_the_rows(step: int) -> None:
     own = sample.is_candidate
     expected = scorer.probability(scorer.pairs(sample.pairs[own]))
     assert np.sum(expected) == pytest.approx(np.sum(sample.is_link[own]), rel=0.5)
+
+
+def test_rounding_errors_of_a_feature_tell_no_pairs_apart() -> None:
+    """In a star, the SVD gives two leaves a value of about 1e-18, and a leaf without links exactly 0."""
+    n = 3_000
+    ends = np.zeros(n - 1, dtype=np.int64), np.arange(1, n)
+    graph = Graph(sparse.csr_array((np.ones(n - 1), ends), shape=(n, n)))
+    score = fit_link_score(MODEL, graph)
+    for name, knots, heights in zip(score.features, score.knots, score.common[1:], strict=True):
+        close = np.diff(knots) < 1e-12
+        assert not close.any() or np.ptp(heights) < 1e-9, name
+    model = clone(MODEL).fit(graph)
+    assert len(predict_links(model, graph, 3, score=score)) == 0  # leaves are not linked to one another
 
 
 def test_a_node_without_links_has_finite_scores() -> None:

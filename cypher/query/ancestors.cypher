@@ -1,4 +1,4 @@
-// The ancestors of a node: what the hierarchy's relationships lead to, then likely ones.
+// What is above a node: first the ancestors that the hierarchy's relationships reach, then likely ones.
 //
 // Likely ones are the nearest more general nodes. Steps: the relationships on the way; null if an ancestor is only likely. Train the embedding for a hierarchy
 // (HEAT's parameter hierarchy): the radius of others reflects mostly how many relationships a node has. See docs/how-to/hierarchy.md.
@@ -12,7 +12,7 @@
 // :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node
 // :param k => 10                    how many
-// :param fetch => 50                candidates around each point of the line; at least k
+// :param fetch => 50                candidates of each index search; at least k
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
 // Once its number is read, the version does not change.

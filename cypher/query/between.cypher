@@ -1,4 +1,4 @@
-// What lies between two nodes: the nodes over which the way from one to the other is shortest.
+// What lies between two nodes: those with the smallest detour from one to the other.
 //
 // Detour of c: d(a,c) + d(c,b) - d(a,b), 0 on the straight line from a to b.
 //

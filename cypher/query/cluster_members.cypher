@@ -1,4 +1,4 @@
-// The members of one cluster by name, with the name of their cluster: heat clusters --write wrote them.
+// The members of one cluster, as written by heat clusters --write.
 //
 // Looks at all nodes once.
 //

@@ -1,4 +1,4 @@
-// The clusters of one level, the largest first, and some members of each: heat clusters --write wrote them.
+// The clusters of one level, the largest first, with some members, as written by heat clusters --write.
 //
 // Looks at all nodes once.
 //

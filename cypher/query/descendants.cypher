@@ -1,4 +1,4 @@
-// The descendants of a node: what the hierarchy's relationships lead to, then likely ones.
+// What is below a node: first the descendants that the hierarchy's relationships reach, then likely ones.
 //
 // Likely ones are more specific nodes with a small detour. Steps: the relationships on the way; null if a descendant is only
 // likely. Detour: how much longer the way from b to the centre o is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the straight
@@ -15,7 +15,7 @@
 // :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node
 // :param k => 10                    how many
-// :param fetch => 50                candidates around each point of the line; at least k
+// :param fetch => 50                candidates of each index search; at least k
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
 // Once its number is read, the version does not change.

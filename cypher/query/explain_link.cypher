@@ -1,4 +1,4 @@
-// Why one node would link to another: what they share, where they lie, and the predicted links between them.
+// Why one node would link to another: what they share, their distance, and the predicted links between them.
 //
 // A row for each predicted link from the first node to the second; one row if there is none. The rarest shared
 // neighbours come first, as a shared hub says little. d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))),

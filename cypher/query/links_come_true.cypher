@@ -1,4 +1,4 @@
-// Which predicted links have come true: the node now has a relationship of that type to the other one.
+// The predicted links that have become relationships of their type.
 //
 // Links are predicted only between nodes that no relationship of the type joins, so it is newer than the prediction.
 // Other types and the reverse direction do not count. Precision: the share of links up to this rank that came true.

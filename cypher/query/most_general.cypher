@@ -4,7 +4,7 @@
 //
 // Put the property to show in the place of `name`.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param minDegree => 1             the fewest relationships of a node, predicted ones apart
+// :param minDegree => 1             minimum number of relationships, without predicted ones
 // :param k => 10                    how many
 WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
   UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted

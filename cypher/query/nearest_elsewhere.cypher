@@ -6,7 +6,7 @@
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the node
-// :param group => "package"         required: the property in which neighbours must differ from it
+// :param group => "package"         required: property that must differ from that of the node
 // :param k => 10                    how many
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 WITH a, a.`heatEmbedding` AS u, a.`heatRadius` AS r

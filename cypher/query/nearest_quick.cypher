@@ -1,4 +1,4 @@
-// The nodes nearest to one node, quickly and inexactly: the best candidates that the vector index finds around it.
+// The nodes nearest to one node, approximately: the best candidates that the vector index finds around it.
 //
 // One search in the index, then the exact distance of each candidate. It misses some of the nearest nodes without saying
 // so; the query nearest searches twice and says whether it is complete.

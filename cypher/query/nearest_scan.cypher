@@ -1,4 +1,4 @@
-// The nodes nearest to one node, by looking at every node: exact, without an index, slow on large graphs.
+// The nodes nearest to one node, from a scan of all nodes: exact, without an index, slow on large graphs.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r. Looks at all nodes once.

@@ -1,4 +1,4 @@
-// The nodes nearest to the middle of several nodes: what fits all of them.
+// The nodes nearest to the midpoint of several nodes.
 //
 // The middle is their Lorentz centroid: the sum of their points on the hyperboloid, brought back onto it. The rest is as in
 // nearest.
@@ -8,9 +8,9 @@
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param values => ["asyncio", "socket"]   required: the values of the nodes
+// :param values => ["asyncio", "socket"]   required: names of the nodes
 // :param k => 10                    how many
-// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
+// :param fetch => 60                candidates of the first search, at least 2 k; the second takes 8 times as many
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
 // Once its number is read, the version does not change.

@@ -1,11 +1,11 @@
-// The nodes that lie farthest from their neighbours: unlike what they are connected to.
+// The nodes that are farthest from their neighbours on average.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes and relationships once.
 //
 // Put the property to show in the place of `name`.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param minDegree => 3             the fewest relationships of a node, predicted ones apart
+// :param minDegree => 3             minimum number of relationships, without predicted ones
 // :param k => 10                    how many
 WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
   UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted

@@ -1,11 +1,11 @@
-// The predicted values of a property, of the nodes that lack it, the surest first: heat classify --write wrote them.
+// The predicted values of a property, the surest first, as written by heat classify --write.
 //
 // Looks at all nodes once. A class has a probability, a number an interval.
 //
 // Put the property to show in the place of `name`.
 // :param model => "heat"            name of the model
 // :param missing => "topic"         required: the property that was predicted
-// :param above => 0.0               the probability to begin at
+// :param above => 0.0               minimum probability
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model + '-class-' + $missing})
 // Once its number is read, the version does not change.

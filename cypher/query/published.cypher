@@ -1,4 +1,4 @@
-// What is published: every model with the runs that wrote its coordinates and its predicted links.
+// Every published model, with the runs that wrote its coordinates and its predicted links.
 MATCH (model:HeatModel)
 // Once its number is read, the version does not change.
 WITH model.name AS model, model.version AS version

@@ -9,7 +9,7 @@
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the first node
 // :param other => "threading"       required: the value of the second node
-// :param hops => 6                  the longest path, in relationships, at most 10
+// :param hops => 6                  maximum number of relationships, up to 10
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL AND b <> a
 // Only with both ends known here does the server search from both.

@@ -1,4 +1,4 @@
-// The most surprising relationships: those whose ends are farthest apart.
+// The most surprising relationships: those between nodes that are farthest apart.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all relationships once.

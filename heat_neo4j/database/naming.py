@@ -65,7 +65,7 @@ class WriteNames:
     link_type : str, default: <MODEL>_PREDICTED
         Type of predicted relationships.
     vector : str, default: <model>Vector
-        Node property for points of the Poincare ball, if `embedding` holds other coordinates.
+        Node property for points of the Poincaré ball, if hyperboloid or Klein coordinates are stored.
     values : tuple of str
         Node properties of a model that has these instead of coordinates and links: a table of values.
 

@@ -118,7 +118,7 @@ class HierarchyEvidence:
         share = self.n_with_one / self.n_specific
         order = f"{share:.0%} of {plural(self.n_specific, specific)} have one {self.general_end}"
         if share < _ONE <= _ONE + self.transitive - _TRANSITIVE:
-            order = f"{self.transitive:.0%} of two-step paths are relationships, too"
+            order = f"{self.transitive:.0%} of grandparents are linked directly"
         cycles = "no cycles"
         if self.n_cyclic:
             cycles = f"{plural(self.n_cyclic, 'relationship')} on cycles"

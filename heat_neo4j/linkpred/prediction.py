@@ -416,7 +416,7 @@ def _likely(
         unlikely += int(np.count_nonzero(~likely))
         if len(likely) and not likely.any():
             none[str(pattern or "the graph")] = float(chances.max())
-    note = _UNLIKELY.format(plural(unlikely, "proposal"), least)
+    note = _UNLIKELY.format(plural(unlikely, "link"), least)
     if none:
         more = f" and {plural(len(none) - 3, 'other pattern')}" if len(none) > 3 else ""
         note += _NONE_LIKELY.format(", ".join(list(none)[:3]), more, max(none.values()))

@@ -77,7 +77,7 @@ def exit_codes() -> str:
     """Return the table of all exit codes, from the errors that have them."""
     meanings = {
         0: ("", "Success."),
-        errors.HeatError.exit_code: ("", "A defect of this program, or out of memory."),
+        errors.HeatError.exit_code: ("", "A bug in heat, or out of memory."),
         INTERRUPTED: ("", "Interrupted (Ctrl-C)."),
     }
     for name in errors.__all__:

@@ -7,9 +7,9 @@
 // Put your model's index, which the query published shows, in the place of `heat_Module`.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param model => "heat"            name of the published embedding
-// :param values => ["asyncio", "socket"]   required: the values of the nodes
+// :param values => ["asyncio", "socket"]   required: names of the nodes
 // :param k => 10                    how many
-// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
+// :param fetch => 60                candidates of the first search, at least 2 k; the second takes 8 times as many
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
 // Once its number is read, the version does not change.

@@ -9,10 +9,10 @@
 // :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node
 // :param among => null              label that the neighbours must have; null allows any
-// :param filter => null             property that must have the value of equals; null for none
-// :param equals => null             the value of that property
+// :param filter => null             property that must have the value equals; null for none
+// :param equals => null             value of that property
 // :param k => 10                    how many
-// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
+// :param fetch => 60                candidates of the first search, at least 2 k; the second takes 8 times as many
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
 // Once its number is read, the version does not change.

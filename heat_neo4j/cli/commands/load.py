@@ -33,7 +33,7 @@ ODDITIES = {
     "without_time": Counted("relationship has no time", "relationships have no time"),
 }
 _LEFT_OUT = {
-    "text": "too many different texts: read words with --text, leave identifiers out",
+    "text": "too many different texts: if they are not identifiers, use --text",
     "number": "numbers as texts: convert them in Cypher with toFloat()",
     "date": "dates as texts: convert them in Cypher with date()",
     "empty": "no value",

@@ -13,7 +13,7 @@
 // :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node
 // :param k => 10                    how many
-// :param fetch => 60                candidates of the first search, at least 2 k; the second takes 8 times as many
+// :param fetch => 60                candidates of the first search; at least 2 k
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
 // Once its number is read, the version does not change.

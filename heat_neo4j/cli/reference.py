@@ -9,11 +9,9 @@ from heat_neo4j.cli.values import OrAuto, Pair
 INTRODUCTION = """\
 # Settings
 
-This page is made by `python -m heat_neo4j.cli.reference > docs/settings.md`.
-
 A setting is a key of `heat.toml` and an option of the commands that use it. The option is the key with
-hyphens, such as `--default-weight`, or the name in brackets. A key with a * has no option. An option wins
-over an environment variable, and that over `heat.toml`.
+hyphens, such as `--default-weight`, or the name in brackets. A key with a * has no option. Options override
+environment variables, and these override `heat.toml`.
 """
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 

@@ -104,7 +104,8 @@ def names() -> str:
 def attributes() -> str:
     """Return the table of how properties become attributes, which the module that does so has."""
     lines = (inspect.getdoc(attribute_table) or "").splitlines()
-    return "\n".join(re.sub(r"  +\|", " |", markdown(line)) for line in lines if line[:1] == "|") + "\n"
+    cells = (re.sub(r"---+", "---", re.sub(r"  +\|", " |", markdown(line))) for line in lines if line[:1] == "|")
+    return "\n".join(cells) + "\n"
 
 
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
@@ -121,7 +122,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 def written(name: str, text: str) -> str:
     """Return the text of a page with one part written anew."""
-    begin, end = f"<!-- {name}: written by `python -m tests.docs.reference` -->", f"<!-- end of {name} -->"
+    begin, end = f"<!-- {name}: generated -->", f"<!-- end of {name} -->"
     head, found, rest = text.partition(begin)
     _, ended, tail = rest.partition(end)
     if not (found and ended):

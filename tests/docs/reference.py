@@ -104,7 +104,9 @@ def names() -> str:
 def attributes() -> str:
     """Return the table of how properties become attributes, which the module that does so has."""
     lines = (inspect.getdoc(attribute_table) or "").splitlines()
-    cells = (re.sub(r"---+", "---", re.sub(r"  +\|", " |", markdown(line))) for line in lines if line[:1] == "|")
+    cells = (
+        re.sub(r"---+", "---", re.sub(r"  +\|", " |", markdown(line))) for line in lines if line[:1] == "|"
+    )
     return "\n".join(cells) + "\n"
 
 

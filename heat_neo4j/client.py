@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -111,6 +112,9 @@ def _evaluation(function: Callable[Concatenate[Any, P], R]) -> Callable[Concaten
         on_progress: Any = kwargs.get("on_progress", False)
         return function(self.project(projection, on_progress=on_progress), *args, **kwargs)
 
+    own = signature(function)
+    taken = Parameter("self", Parameter.POSITIONAL_ONLY), *own.parameters.values()
+    evaluate.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]
     return evaluate
 
 
@@ -185,8 +189,10 @@ class Database(Closing):
 
         Parameters
         ----------
-        labels, relationships : str or sequence of str, optional
-            Node labels and relationship types, by default all; `labels` may be a `Projection`.
+        labels : str or sequence of str, or Projection, optional
+            Node labels, by default all; or a `Projection` that says everything.
+        relationships : str or sequence of str, optional
+            Relationship types, by default all.
         scratch : path of a folder, optional
             Folder for memory-mapped files of the graph's matrix, relationships, times and numeric attributes.
             Memory use then does not grow with the number of relationships; the bits are the same.

@@ -231,7 +231,7 @@ class Graph:
 
     @property
     def edges(self) -> sparse.coo_array:
-        """The undirected edges with their weights: entries (u, v), u < v, sorted by u, then v."""
+        """The undirected edges (u, v) with their weights, u < v, sorted by u, then v."""
         return sparse.coo_array(sparse.triu(self.adjacency, k=1, format="csr"))
 
     @property
@@ -259,7 +259,7 @@ class Graph:
 
     @property
     def names(self) -> Sequence[Any]:
-        """Node names in results: `keys`, otherwise `node_ids`, otherwise row numbers; length N."""
+        """Node names in results (`keys`, otherwise `node_ids`, otherwise row numbers), length N."""
         return self.keys or self.node_ids or range(self.n_nodes)
 
     def among(self, nodes: NDArray[np.int64]) -> Graph:

@@ -181,7 +181,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     References
     ----------
-    D. McDonald and S. He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
+    McDonald and He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
 
     Examples
     --------
@@ -266,7 +266,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     @cached_property
     def nodes_(self) -> NDArray[Any]:
-        """Node names in results, an array of shape (N,): see `as_graph`."""
+        """Node names in results, an array of shape (N,); see `as_graph`."""
         return column_of(self.graph_.names)
 
     def fit(
@@ -496,8 +496,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         distances : float64 array of shape (m, n_neighbors)
             Hyperbolic distances; left out unless `return_distance`.
         neighbours : array of shape (m, n_neighbors)
-            Names of the neighbours. (scikit-learn returns row numbers here; so are the names if the graph has
-            none.)
+            Names of the neighbours, or row numbers, as in scikit-learn, if the graph has no names.
 
         Raises
         ------
@@ -558,7 +557,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Group the nodes on several levels: few large groups that consist of smaller ones.
 
         Nodes are moved towards their nearest nodes and their graph neighbours, and then grouped by direction.
-        A group is named by its most general node.
+        A group is named by its most central node.
 
         Parameters
         ----------
@@ -628,8 +627,10 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         patterns : sequence of str or of (source label, type, target label), optional
             What to predict, such as ``"User-RATED->Movie"``; all patterns of the graph if not given, except
             those with fewer than 10 relationships and less than a tenth of all.
-        min_degree, max_degree : int, optional
-            Leave out nodes with fewer or more neighbours.
+        min_degree : int, optional
+            Leave out nodes with fewer neighbours.
+        max_degree : int, optional
+            Leave out nodes with more neighbours.
         min_probability : float, optional
             Leave out links that are less likely, [0, 1]; 0.05 by default, or no minimum by distance.
         rules : bool
@@ -789,7 +790,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         source, target : object
-            Names of the nodes; they may be joined already.
+            Name of the node; the two may be joined already.
         type : str, optional
             Type of the link; the likeliest by default.
 
@@ -940,7 +941,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
         References
         ----------
-        I. Fellegi and A. Sunter, "A theory for record linkage", JASA 64 (1969).
+        Fellegi and Sunter, "A theory for record linkage", JASA 64 (1969).
 
         Examples
         --------

@@ -111,17 +111,20 @@ class PredictedClasses(Predicted):
     rows : int64 array of shape (M,)
         Their rows in the graph.
     evidence : float64 array of shape (M, V + 1)
-        Contribution of V views to the log odds of the best class over the second; last, what is usual.
+        Contributions of V kinds of evidence to the log odds of the best class over the second. The last
+        column is the value without evidence.
     weights : mapping of str to float
-        Weight of each view in the pool of most nodes, at least 0.
+        Weight of each kind of evidence for most nodes, at least 0.
     figures : ClassFigures
         Quality on held-out nodes.
     classes : tuple
         The C classes, sorted.
-    chosen, second : int64 arrays of shape (M,)
-        Indices of the likeliest and the second likeliest class.
+    chosen : int64 array of shape (M,)
+        Index of the likeliest class.
+    second : int64 array of shape (M,)
+        Index of the second likeliest class.
     probability, second_probability : float64 arrays of shape (M,)
-        Calibrated probabilities of the two, (0, 1).
+        Calibrated probability of that class, (0, 1).
     notes : tuple of str
         Limits of the prediction, one line each.
     """
@@ -173,16 +176,17 @@ class PredictedNumbers(Predicted):
     rows : int64 array of shape (M,)
         Their rows in the graph.
     evidence : float64 array of shape (M, V + 1)
-        What each view alone predicts; last, what is usual.
+        What each of V kinds of evidence alone predicts. The last column is the value without evidence.
     weights : mapping of str to float
-        Weight of each view in the pool of most nodes, at least 0.
+        Weight of each kind of evidence for most nodes, at least 0.
     figures : NumberFigures
         Quality on held-out nodes.
-    value, low, high : arrays of shape (M,)
-        The predicted number, and the interval that holds 80 % of such nodes; int64 if all known numbers are
-        integers that fit, otherwise float64.
+    value : array of shape (M,)
+        Predicted numbers; int64 if all known numbers are integers that fit, otherwise float64.
+    low, high : arrays of shape (M,)
+        End of the interval that contains the number of 80 % of nodes.
     strength : float64 array of shape (M, V + 1)
-        Weight of each view for each node.
+        Weight of each kind of evidence for each node.
     notes : tuple of str
         Limits of the prediction, one line each.
     """

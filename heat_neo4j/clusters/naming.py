@@ -1,4 +1,4 @@
-"""What to call a group of nodes: its most general node, its labels, and the values that set it apart."""
+"""What to call a group of nodes: its most central node, its labels, and the values that set it apart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_SHARE = 0.05  # of the members
 
 
 def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
-    """Return the most general of the rows `members`, ascending.
+    """Return the most central of the rows `members`, ascending.
 
     It has the most relationships to other members, weighted by their share of its relationships, so that a
     hub of the whole graph does not represent a group. Ties go to the node nearest the origin.

@@ -30,7 +30,7 @@ class Cluster(NamedTuple):
     cluster: int  # its number on the level, from 1
     parent: int | None  # the number of the group on the level above that it is part of
     size: int  # nodes
-    name: Any  # the name of its most general node
+    name: Any  # the name of its most central node
     labels: Mapping[str, int]  # how many members have which label; empty if all nodes have the same
     words: tuple[str, ...]  # values of attributes that set it apart, at most three
 

@@ -136,7 +136,7 @@ class Projection:
 
     @property
     def all_attributes(self) -> tuple[Attribute, ...]:
-        """Every property that becomes columns, in the order of the columns: of all nodes, then by label."""
+        """Properties in the order of their columns, first those of all nodes, then those by label."""
         by_label = [(label, name) for label, names in self.label_attributes.items() for name in names]
         named = {name for _, name in by_label}
         return (

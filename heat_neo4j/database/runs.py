@@ -38,7 +38,7 @@ class RunRecord(Result):
     Parameters
     ----------
     run_id : str
-        Its id; empty for a dry run. The run's values in the graph carry it.
+        Its id; empty for a dry run. It is stored with the run's values.
     model : str
         Name of the model it belongs to.
     parts : tuple of str
@@ -50,13 +50,13 @@ class RunRecord(Result):
     stored : tuple of str
         Parts with values in the graph: published, or kept for a rollback.
     embedding_property, radius_property, run_property, vector_property, link_type : str or None
-        The plain names that it writes to.
+        Plain name of what it writes.
     value_properties : tuple of str or None
         The plain names of values; a run that writes them writes no coordinates and links.
     indexes : tuple of str
         Names of the vector indexes over its coordinates, while they are published.
     node_count, edge_count, attribute_count : int
-        Size of the graph it was computed from.
+        Number of them in the graph that it read.
     labels : tuple of str
         Labels of the nodes it wrote to; empty for any.
     coordinates : str or None
@@ -64,37 +64,61 @@ class RunRecord(Result):
     dimension : int or None
         Floats in each list of coordinates.
     nodes_written, links_written : int
-        Nodes with coordinates, and predicted links.
+        Number of nodes with coordinates, or of predicted links.
     nodes_missing, links_missing : int
-        Not written, because nodes were deleted, replaced or relabelled after the graph was read.
-    started_at, finished_at, heartbeat : datetime or None
-        Times of the server's clock; `heartbeat` is the last batch of a run that is being written.
-    seed, pair_count : int or None
-        Seed and number of pairs of the training; a seed beyond Neo4j's integers is text.
+        Number not written, because nodes were deleted, replaced or relabelled after the graph was read.
+    started_at, finished_at : datetime or None
+        Time of the server's clock.
+    heartbeat : datetime or None
+        Time of the last batch of a run that is being written.
+    seed : int, str or None
+        Seed of the training; text if it is beyond Neo4j's integers.
+    pair_count : int or None
+        Number of pairs trained.
     final_loss : float or None
         Last value of `loss_curve`.
     loss_curve : tuple of float
         Mean loss per pair, at most 200 values over the training.
-    parameters, versions, projection, counts, stage_seconds, training : mapping
-        JSON data: parameters of the model, software versions, what was read, counts from the reading,
-        seconds of each stage, and counts from the training.
+    parameters : mapping
+        Parameters of the model.
+    versions : mapping
+        Software versions.
+    projection : mapping
+        What was read.
+    counts : mapping
+        Counts from the reading.
+    stage_seconds : mapping
+        Seconds of each stage.
+    training : mapping
+        Counts from the training.
     attribute_recipe : sequence of mappings
         How node properties became attributes.
     error : str or None
         Why an incomplete run stopped, if known, or why a run was rejected.
     previous_run : str or None
         The run whose coordinates were published when it began.
-    decision, reason : str or None
-        How the coordinates were computed, "full", "warm" or "local", and why.
-    plan, settings, fingerprint : mapping
-        JSON data: `Plan` of the job; its settings, which a later refresh compares with its own; `Fingerprint`
-        of the graph.
-    changes, quality, drift : mapping
-        JSON data: differences from the graph of the previous run; held-out AUROC and the limits that applied;
-        how far nodes moved since the previous run.
-    auroc, overlap, mean_move : float or None
-        Three of these figures for queries: held-out AUROC, the share of nearest nodes that stayed the same,
-        and the mean hyperbolic distance by which nodes moved.
+    decision : str or None
+        How the coordinates were computed: "full", "warm" or "local".
+    reason : str or None
+        Why they were computed so.
+    plan : mapping
+        `Plan` of the job.
+    settings : mapping
+        Settings of the job, which a later refresh compares with its own.
+    fingerprint : mapping
+        `Fingerprint` of the graph.
+    changes : mapping
+        Differences from the graph of the previous run.
+    quality : mapping
+        Held-out AUROC and the limits that applied.
+    drift : mapping
+        How far nodes moved since the previous run.
+    auroc : float or None
+        Held-out AUROC.
+    overlap : float or None
+        Share of nearest nodes that stayed the same since the previous run.
+    mean_move : float or None
+        Mean hyperbolic distance by which nodes moved since the previous run.
     damaged : tuple of str
         Properties with values that no run could have written; ignored here. Not stored.
     """

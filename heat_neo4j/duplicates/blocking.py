@@ -27,7 +27,7 @@ def candidate_pairs(
     """Return pairs (a, b), a < b, of M nodes that could be the same, sorted; shape (m, 2).
 
     A pair is a candidate if either node is among the `K` of the other with the most similar names, with most
-    rare neighbours in common, or nearest in the space; or if its name is the acronym of the other's.
+    rare neighbours in common, or nearest by distance; or if its name is the acronym of the other's.
     `surroundings` holds the weighted neighbours of each node, shape (M, C); `points` lie on the hyperboloid,
     shape (M, d + 1).
     """

@@ -60,10 +60,13 @@ def as_graph(
         the data frame has the node names in a column; otherwise it has one row per node. By default, "x" of
         PyTorch Geometric.
     source, target : str, optional
-        Columns with the two ends of an edge; by default by the rules for files.
-    weight, type : str, optional
-        Columns or edge attributes with the weight, 0 or more, and the type; by default by the rules for
-        files. Edges without a weight have weight 1; edges without a type have the type "EDGE".
+        Column with this end of an edge; by default by the rules for files.
+    weight : str, optional
+        Column or edge attribute with the weight, 0 or more; by default by the rules for files. Edges without
+        a weight have weight 1.
+    type : str, optional
+        Column or edge attribute with the type; by default by the rules for files. Edges without a type have
+        the type "EDGE".
     key : str, optional
         Column or index of the node data frame with the node names. By default a pandas index that has a name
         or does not hold integers; otherwise a column "id", "node" or "node_id"; otherwise the first column.

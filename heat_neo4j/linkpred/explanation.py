@@ -106,15 +106,19 @@ class LinkExplanation:
     pattern : Pattern, optional
         Pattern of the link; None for an undirected graph.
     source, target : int
-        Rows of the graph.
-    probability, log_odds : float, optional
-        Calibrated probability and score of the link; None without a score.
+        Row of the node in the graph.
+    probability : float, optional
+        Calibrated probability of the link; None without a link score.
+    log_odds : float, optional
+        Link score; None without one.
     contributions : tuple of Contribution
         Terms of the log odds: first that of an average pair, then the features', largest magnitude first.
     direction : float, optional
         Probability that a link between the two has this direction; None if the pattern allows only one.
-    distance, source_radius, target_radius : float
-        Hyperbolic distance between the two nodes, and of each from the origin.
+    distance : float
+        Hyperbolic distance between the two nodes.
+    source_radius, target_radius : float
+        Hyperbolic distance of the node from the origin.
     joined : tuple of Tie
         Existing relationships between the two nodes.
     shared : tuple of Way

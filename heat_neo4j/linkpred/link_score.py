@@ -105,18 +105,22 @@ class LinkScore:
     common : tuple of tuple of float
         The intercept, then each feature's function values at its knots. Used for patterns not in `tables`.
     tables : mapping of str to tuple of tuple of float
-        The same for each pattern, by its text ("" for an undirected graph).
+        The same as `common` for each pattern, by its text ("" for an undirected graph).
     reliability : mapping of str to Reliability
         Calibration of each pattern: the share of links at each score. Patterns with few held-out links have
         the curve of all patterns together, scaled to the links among their best pairs.
-    direction_features, direction_width : tuple of str, tuple of float
-        Direction features, and the scale that each is divided by.
+    direction_features : tuple of str
+        Direction features.
+    direction_width : tuple of float
+        Scale that each direction feature is divided by.
     directions : mapping of str to tuple of float
         Weights of the direction features, for each pattern in which both directions of a pair are possible.
     figures : mapping of str to PatternFigures
         Ranking metrics of each pattern.
-    n_edges, n_non_edges, distance_auroc : int, int, float
-        Held-out edges and non-edges, of all types, and the AUROC of the distance alone on them.
+    n_edges, n_non_edges : int
+        Number of them held out, of all types.
+    distance_auroc : float
+        AUROC of the distance alone on the held-out edges and non-edges.
     """
 
     features: tuple[str, ...]

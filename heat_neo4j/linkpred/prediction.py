@@ -58,8 +58,8 @@ class PredictedLinks:
     Parameters
     ----------
     source, target : int64 arrays of shape (L,)
-        Rows of the graph. A type links each pair of nodes at most once, in one direction. In an undirected
-        graph source < target.
+        Rows of the nodes in the graph. A type links each pair of nodes at most once, in one direction. In an
+        undirected graph source < target.
     distance : float64 array of shape (L,)
         Hyperbolic distance; ascending if the links are ranked by distance.
     probability : float64 array of shape (L,), optional

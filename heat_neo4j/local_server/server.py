@@ -80,9 +80,9 @@ class LocalServer:
     home : Path, optional
         Folder of jars and servers; ``$HEAT_HOME`` or the user's data folder by default.
     bolt_port, http_port : int, optional
-        By default those of the last start, else free ones.
+        By default that of the last start, else a free one.
     heap, page_cache : str, optional
-        Such as ``"512m"``; an eighth of the machine's memory each by default, within limits.
+        Such as ``"512m"``; by default an eighth of the machine's memory, within limits.
     on_progress : Progress
         Called with the stages of download and start.
 

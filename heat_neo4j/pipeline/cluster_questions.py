@@ -29,7 +29,7 @@ def clusters(
 ) -> Clusters:
     """Group the nodes of a published model on several levels, and name the groups.
 
-    There are few large groups, each of which consists of smaller ones. A group is named by its most general
+    There are few large groups, each of which consists of smaller ones. A group is named by its most central
     node, and by values of attributes that set it apart.
 
     Parameters
@@ -40,8 +40,8 @@ def clusters(
         Clusters of an earlier version, as --output wrote them. Nodes keep their cluster unless they clearly
         moved, new nodes join one, and numbers stay.
     write : bool
-        Publish the clusters as node properties, in the place of earlier ones. They are a model of their own,
-        such as "heat-cluster": `rollback` and `clear` take its name.
+        Publish the clusters as node properties, replacing earlier ones. They are a model of their own, such
+        as "heat-cluster": `rollback` and `clear` take its name.
     model : str
         Name of the published model.
     on_progress : callable or bool
@@ -50,7 +50,7 @@ def clusters(
     Returns
     -------
     Clusters
-        Nodes are called by their keys; without a key by their element ids, which Neo4j reuses.
+        Nodes are named by their keys, or without a key by their element ids, which Neo4j reuses.
 
     Raises
     ------

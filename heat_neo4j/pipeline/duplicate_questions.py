@@ -82,9 +82,9 @@ def duplicates(
 ) -> FoundDuplicates:
     """List pairs of nodes that are probably the same thing, and why; nothing is written by default.
 
-    Names are compared by their letters, by their words in any order and as acronyms; then neighbours, places
-    in the space, vectors, and the properties that you name. Only pairs with the same labels that no
-    relationship joins are compared. Your nodes are never merged or changed.
+    Names are compared by letters, by words in any order and as acronyms. Neighbours, coordinates, vectors and
+    the properties that you name are compared, too. Only unconnected pairs with the same labels are compared.
+    Your nodes are never merged or changed.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def duplicates(
     Returns
     -------
     FoundDuplicates
-        Nodes are called by their keys; without a key by their element ids.
+        Nodes are named by their keys, or without a key by their element ids.
 
     Raises
     ------

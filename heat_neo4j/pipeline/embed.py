@@ -53,8 +53,8 @@ def embed(
     """Embed a projection of the database and publish coordinates and predicted links together.
 
     Each node gets its coordinates in hyperbolic space, its distance from the origin (small: general, large:
-    specific) and the id of the run. All of it becomes visible at once; until then, and if anything goes
-    wrong, readers see what was published before.
+    specific) and the id of the run. The new version replaces the published one only when it is complete; if
+    anything goes wrong, that one stays.
 
     Parameters
     ----------

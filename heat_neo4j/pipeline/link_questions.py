@@ -195,7 +195,7 @@ def explain(
     labels : sequence of str, default: those of the run
         Label that the nodes have; needed where each label has a key of its own.
     target_labels : sequence of str, optional
-        Label that the target has; `labels` is for the source then.
+        Label of the target, if it differs from that of the source.
     on_progress : callable or bool
         Called with the stages of reading.
 

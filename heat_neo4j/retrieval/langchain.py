@@ -29,7 +29,7 @@ class HeatDocumentRetriever(BaseRetriever):
 
     Without an index, ``invoke(text)`` treats the text as a node's key, or another property. With a
     full-text or vector index it is a question. The text of a document describes the node, how it was found,
-    its properties and its likeliest predicted links; ``metadata`` has the same as data.
+    its properties and its likeliest predicted links; ``metadata`` has the same as fields.
 
     Parameters
     ----------

@@ -82,7 +82,6 @@ def test_every_notebook_is_on_the_site_and_has_its_line():
     assert len(NOTEBOOKS) == 4
     for name in NOTEBOOKS:
         assert f"(notebooks/{name}.ipynb)" in PAGES["docs/index.md"]
-        assert f"(notebooks/{name}.ipynb)" in PAGES["docs/gallery.md"]
 
 
 def test_only_graphs_of_what_is_installed_have_a_cell_that_says_of_which_version():

@@ -128,8 +128,8 @@ def find_neighbours(
         "all" returns the nearest nodes. The others work if the model was trained for a hierarchy; the radius
         of other models mostly reflects how many relationships a node has. Both return first the nodes to
         which relationships of the hierarchy lead, those in the fewest `steps` first. Then "more_general"
-        returns the nearest of the nodes nearer to the centre, and "more_specific" those farther from it that
-        have the node on their way to it, the smallest detour first.
+        returns nodes nearer to the centre, the nearest to the node first, and "more_specific" returns nodes
+        farther from the centre, those with the smallest detour over the node first.
     max_links : int
         Maximum number of predicted links returned with each neighbour, 0 or more: the likeliest written ones.
 

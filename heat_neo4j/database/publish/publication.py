@@ -486,9 +486,9 @@ def rollback(
 ) -> tuple[str | None, str | None]:
     """Publish the previous version again.
 
-    Readers see all of one version or all of the other, with coordinates, vector index and predicted links.
-    The replaced version is kept until the next run, so a second rollback undoes the first. It takes as long
-    as writing a version.
+    Coordinates, vector index and predicted links change together, in one step for readers by version. The
+    replaced version is kept until the next run, so a second rollback undoes the first. It takes as long as
+    writing a version.
 
     Parameters
     ----------

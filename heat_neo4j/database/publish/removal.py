@@ -55,9 +55,9 @@ def clear(
     """Remove what runs have written, and only that.
 
     Removes coordinates, radii, run ids, predicted links and run nodes, and a model's node with its last run;
-    with a model also the classes and clusters that were made of it. A published run is unpublished first. If
-    a local refresh made it, the previous version goes too, because both share nodes; roll back first to keep
-    that. Your own nodes, relationships and properties stay.
+    with a model also the classes and clusters made from it. A published run is unpublished first. If a local
+    refresh made it, the previous version goes too, because both share nodes; roll back first to keep that.
+    Your own nodes, relationships and properties stay.
 
     Parameters
     ----------

@@ -339,7 +339,12 @@ class Bookkeeping:
         """Return the names that `model` is published under, or the defaults."""
         version = self.remains(model)
         run = next((run for run in self.runs_of(model) if run.run_id in runs_of(version)), None)
-        return run.names if run else WriteNames(model, values=tuple(version.get("valueProperties") or ()))
+        if run is not None:
+            return run.names
+        try:
+            return WriteNames(model, values=tuple(version.get("valueProperties") or ()))
+        except ValueError:  # two are the same, changed by someone
+            return WriteNames(model)
 
 
 def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:

@@ -60,37 +60,26 @@ class Search:
         """Whether a text is a question, and not the key of a node."""
         return self.fulltext_index is not None or self.vector_index is not None
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        common = ("model", "key", "node_filter", "filter_parameters", "max_links")
+        return {name: getattr(self, name) for name in common} | {"show": tuple(self.properties) or None}
+
     def answers(self, store: Neo4jStore, question: str, k: int) -> tuple[Passage, ...]:
         """Return the nodes that a question leads to, the best first; errors are those of `search_nodes`."""
         found = store.search(
             question,
             k,
-            model=self.model,
             fulltext_index=self.fulltext_index,
             vector_index=self.vector_index,
             vector=None if self.embedder is None else self.embedder.embed_query(question),
-            key=self.key,
-            node_filter=self.node_filter,
-            filter_parameters=self.filter_parameters,
-            show=tuple(self.properties) or None,
-            max_links=self.max_links,
+            **self._options,
         )
         return tuple(_answer(found, question, each) for each in found.nodes)
 
     def passages(self, store: Neo4jStore, node: str, k: int, among: Among) -> tuple[Passage, ...]:
         """Return the nodes nearest to one, nearest first; errors are those of `Database.neighbours`."""
-        found = store.neighbours(
-            node,
-            k=k,
-            model=self.model,
-            labels=self.labels,
-            key=self.key,
-            node_filter=self.node_filter,
-            filter_parameters=self.filter_parameters,
-            show=tuple(self.properties) or None,
-            among=among,
-            max_links=self.max_links,
-        )
+        found = store.neighbours(node, k, labels=self.labels, among=among, **self._options)
         return tuple(_passage(found, node, each) for each in found.nodes)
 
 

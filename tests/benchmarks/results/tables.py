@@ -407,4 +407,4 @@ def paper_reached(tables: Tables) -> str:
     """Return how many of the paper's figures are reached."""
     cells = [cell for row in _paper_rows(tables) for cell in row[2:]]
     reached = sum("✗" not in cell and not cell.endswith("-") for cell in cells)
-    return f"{reached} of the paper's {len(cells)} figures are reached.\n"
+    return f"This implementation reaches {reached} of the paper's {len(cells)} figures.\n"

@@ -13,7 +13,7 @@ CALL () {
 }
 CALL () {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j'})
-  WHERE size(labels(r)) = 1 AND (NOT $current OR size(r.stored) > 0 OR r.status IN ['incomplete', 'removing'])
+  WHERE size(labels(r)) = 1 AND (NOT $current OR r.stored <> [] OR r.status IN ['incomplete', 'removing'])
   OPTIONAL MATCH (m:HeatModel {createdBy: 'heat_neo4j', name: r.model})-[lock:HEAT_WRITE_LOCK]->(m) WHERE r.status = 'incomplete'
   WITH r, max(lock.heartbeat) AS heartbeat
   WITH r {.*, heartbeat: heartbeat} AS run

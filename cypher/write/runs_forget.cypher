@@ -3,7 +3,7 @@
 @lease
 CALL (m) {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
-  WHERE r.status IN ['superseded', 'rejected'] AND size(r.stored) = 0 AND size(labels(r)) = 1
+  WHERE r.status IN ['superseded', 'rejected'] AND r.stored = [] AND size(labels(r)) = 1
   WITH r ORDER BY r.startedAt DESC, r.runId DESC
   SKIP $records
   DETACH DELETE r

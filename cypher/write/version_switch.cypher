@@ -20,7 +20,7 @@ CALL (m, v) {
       r.stored = [part IN r.parts WHERE
         CASE part WHEN 'links' THEN r.runId IN [v.linkRun, v.previousLinkRun]
                   ELSE r.runId IN [v.run, v.space, v.previousRun, v.previousSpace] END]
-  FOREACH (_ IN CASE WHEN size(r.stored) = 0 AND r.fingerprint IS NOT NULL THEN [1] ELSE [] END |
+  FOREACH (_ IN CASE WHEN r.stored = [] AND r.fingerprint IS NOT NULL THEN [1] ELSE [] END |
     REMOVE r.attributeRecipe, r.fingerprint)
 }
 CALL (m, v) {

@@ -376,6 +376,19 @@ FORGED = (
 
 
 @pytest.mark.one_release
+@pytest.mark.both_releases
+@pytest.mark.parametrize("stored", [5, True, "embedding", [], None])
+def test_a_damaged_run_of_one_model_stops_no_other_one(store, cypher, graph, stored):
+    other = WriteNames(model="another")
+    damaged = store.write_embedding(graph, random_points(N, 1), names=other)
+    cypher("MATCH (r:HeatRun {runId: $run}) SET r.stored = $stored", run=damaged.run_id, stored=stored)
+    record = store.write_embedding(graph, random_points(N, 2), names=NAMES)
+    assert store.published_run(NAMES.model).run_id == record.run_id
+    assert store.prune(NAMES.model, records=0) == 0
+    store.clear(model=other.model)
+    assert [run.run_id for run in store.runs()] == [record.run_id]
+
+
 def test_clear_removes_nothing_of_a_users_that_forged_nodes_name(server, store, cypher):
     if server.local is None:
         pytest.skip("would clear what others wrote on a server that is not ours")

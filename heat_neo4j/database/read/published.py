@@ -1,6 +1,6 @@
 """Read published coordinates and predicted links."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -174,13 +174,8 @@ def read_values(connection: Connection, graph: Graph, model: str) -> dict[str, l
             "staged_run": version.get("stagedRun"),
             "staged": version.get("stagedValues"),
         }
-
-        def rows(batch: NDArray[np.int64]) -> neo4j.Record:
-            own = {**parameters, **identity.parameters(batch)}
-            return connection.read(statement, own, doing="reading values", divisible=True)[0]
-
         found: dict[str, list[Any]] = {name: [None] * graph.n_nodes for name in names}
-        for batch, columns in BatchSize(_BATCH).parts(rows, np.arange(graph.n_nodes)):
+        for batch, columns in _batches(connection, identity, statement, parameters, "values"):
             for position, values in zip(columns["positions"], columns["values"], strict=True):
                 for name, value in zip(names, values, strict=True):
                     found[name][batch[position]] = value
@@ -268,19 +263,26 @@ def _read_rows(
     radii = np.zeros(n)
     found = np.zeros(n, dtype=np.bool_)
 
-    def read(batch: NDArray[np.int64]) -> neo4j.Record:
-        batch_parameters = {**parameters, **identity.parameters(batch)}
-        return connection.read(statement, batch_parameters, doing="reading coordinates", divisible=True)[0]
-
-    for batch, columns in BatchSize(_BATCH).parts(read, np.arange(n)):
+    for batch, columns in _batches(connection, identity, statement, parameters, "coordinates"):
         rows = batch[np.asarray(columns["positions"], dtype=np.int64)]
         if rows.size:
             values[rows] = _matrix(columns["coordinates"], version["embeddingProperty"], version["dimension"])
-            radii[rows] = _matrix([[radius] for radius in columns["radii"]], version["radiusProperty"], 1)[
-                :, 0
-            ]
+            column = [[radius] for radius in columns["radii"]]
+            radii[rows] = _matrix(column, version["radiusProperty"], 1)[:, 0]
             found[rows] = True
     return StoredCoordinates(version["run"], version["coordinates"], values, radii, found)
+
+
+def _batches(
+    connection: Connection, identity: NodeIdentity, statement: str, parameters: Mapping[str, Any], what: str
+) -> Iterator[tuple[NDArray[np.int64], neo4j.Record]]:
+    """Yield the rows of a graph in batches, each with the record that a statement returns for them."""
+
+    def read(batch: NDArray[np.int64]) -> neo4j.Record:
+        own = {**parameters, **identity.parameters(batch)}
+        return connection.read(statement, own, doing=f"reading {what}", divisible=True)[0]
+
+    return BatchSize(_BATCH).parts(read, np.arange(identity.graph.n_nodes))
 
 
 def _matrix(lists: list[list[float]], name: str, width: int) -> NDArray[np.float64]:
@@ -347,11 +349,8 @@ def _read_links_of(
     graph, links, there = identity.graph, list[tuple[int, int, int, str, float, float | None]](), set[int]()
     row_of = {element_id: row for row, element_id in enumerate(graph.node_ids)}
 
-    def read(batch: NDArray[np.int64]) -> neo4j.Record:
-        parameters = {**identity.parameters(batch), "run": version["linkRun"]}
-        return connection.read(statement, parameters, doing="reading predicted links", divisible=True)[0]
-
-    for batch, (positions, *columns) in BatchSize(_BATCH).parts(read, np.arange(graph.n_nodes)):
+    run = {"run": version["linkRun"]}
+    for batch, (positions, *columns) in _batches(connection, identity, statement, run, "predicted links"):
         there.update(batch[np.asarray(positions, dtype=np.int64)].tolist())
         for rank, place, target, *rest in zip(*columns, strict=True):
             if target in row_of:

@@ -96,16 +96,12 @@ def require_names(connection: Connection, labels: Sequence[str], properties: Seq
     """Raise a ProjectionError if the database has not one of some labels and properties of their nodes."""
     existing = _existing_names(connection)
     names = _Names(connection, existing)
-    unknown = [
-        *(("node label", name, names.labels) for name in labels if name not in existing["labels"]),
-        *(
-            ("property", name, names.keys_of_nodes(labels))
-            for name in properties
-            if name not in existing["keys"]
-        ),
-    ]
-    for kind, name, there in unknown:
-        raise _unknown(connection, kind, name, there)
+    for name in labels:
+        if name not in existing["labels"]:
+            raise _unknown(connection, "node label", name, names.labels)
+    for name in properties:
+        if name not in existing["keys"]:
+            raise _unknown(connection, "property", name, names.keys_of_nodes(labels))
 
 
 def _existing_names(connection: Connection) -> dict[str, Any]:
@@ -126,24 +122,26 @@ def _unknown_names(
     labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes, *keys.labels])
     types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
     names = _Names(connection, existing)
-    unknown = [
-        *(("node label", name, names.labels) for name in labels if name not in existing["labels"]),
-        *(("relationship type", name, names.types) for name in types if name not in existing["types"]),
-    ]
+
+    def unknown(kind: str, name: str, there: Sequence[str]) -> str:
+        return str(_unknown(connection, kind, name, there))
+
+    yield from (
+        unknown("node label", name, names.labels) for name in labels if name not in existing["labels"]
+    )
+    yield from (
+        unknown("relationship type", name, names.types) for name in types if name not in existing["types"]
+    )
     for kind, name in (("weight property", projection.weight), ("time property", projection.time)):
         if name is not None and name not in existing["keys"]:
-            unknown.append((kind, name, names.keys_of_relationships(projection.relationships)))
+            yield unknown(kind, name, names.keys_of_relationships(projection.relationships))
     for label, key in keys.by_label.items():
         if key not in existing["keys"]:
-            unknown.append(
-                ("key property", key, names.keys_of_nodes([label] if label else projection.labels))
-            )
+            yield unknown("key property", key, names.keys_of_nodes([label] if label else projection.labels))
     for key, of in {attribute.key: attribute.label for attribute in projection.all_attributes}.items():
         if key not in existing["keys"]:
             there = names.keys_of_nodes(projection.labels if of is None else [of])
-            unknown.append(("attribute property", key, there))
-    for kind, name, there in unknown:
-        yield str(_unknown(connection, kind, name, there))
+            yield unknown("attribute property", key, there)
 
 
 class _Names:

@@ -75,10 +75,10 @@ _SCORES = ("link", "distance")
 class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Hyperbolic embedding of an attributed graph by teleporting random walks.
 
-    From every node, walks follow relationships and, with probability `alpha`, jump to a node with similar
-    attributes. Nodes close in a walk (pairs D) are drawn together on the hyperboloid and pushed away from
-    nodes they never meet (negatives outside D), by the softmax loss over exp(-d^2 / (2 sigma^2)) and
-    Riemannian gradient descent.
+    Walks start at every node, follow relationships and, with probability `alpha`, jump to a node with similar
+    attributes. Nodes close in a walk (pairs D) are drawn together on the hyperboloid, and each is pushed away
+    from nodes that it never meets in a walk (negatives outside D), by the softmax loss over exp(-d^2 / (2
+    sigma^2)) and Riemannian gradient descent.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         none is, the share is 0, or 0.05 if over 5% of the nodes lie outside the largest component. A number
         applies to all attributes.
     forward : float in [0, 1], default 0.5
-        Weight of a step along a relationship; a step back weighs 1 - `forward`. 0.5 ignores direction, 1 only
-        follows it. Values other than 0.5 need a directed graph.
+        Weight of a step along a relationship; a step against its direction weighs 1 - `forward`. 0.5 ignores
+        direction, 1 only follows it. Values other than 0.5 need a directed graph.
     type_balance : float in [0, 1], default 0.0
         How evenly relationship types count: at 0, steps choose relationships by weight; at 1, they first
         choose a type uniformly. Above 0 it needs a graph with types.
@@ -113,7 +113,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Negatives are drawn by occurrences in walks to this power. The paper uses 0.75; 0.5 predicted links
         better on the three benchmark graphs, with the tuning seeds.
     learning_rate : float above 0, default 0.05
-        Initial step per pair, 1.7 times as large in buckets; it falls linearly to 0. With this factor,
+        Initial step size per pair, 1.7 times as large in buckets; it falls linearly to 0. With this factor,
         training in buckets (see `n_parts`) predicts links as well as in batches. Training that diverges
         restarts with half the rate. ``training_["effective_learning_rate"]`` is what was used.
     batch_size : int, at least 1, default: 320, or N / 96 up to 1,280
@@ -124,7 +124,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     n_parts : int, at least 1, default: by number of nodes
         Parts of the nodes for training in buckets; 1 trains in batches. A bucket trains the pairs of two
         parts. Nodes are reassigned in each round of walks, at least 10 per part. The result depends on it.
-        None is 1 below 10,000 nodes, then 16, up to 32 from two million nodes, or 64 with more walks.
+        The default is 1 below 10,000 nodes, then 16, up to 32 from two million nodes, or 64 with more walks.
     refine : bool, default True
         Move trained points a little towards their neighbours, and adjust radii to degrees. The paper does
         not do this. With a hierarchy, radii put each node nearer the centre than its descendants.
@@ -133,7 +133,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         the bits are those without a limit.
     n_threads : int, at least 1, default: the processors it may use
         Maximum number of threads. It is capped by the CPU affinity and quota of this process. Training uses
-        fewer while busy programs make that faster. The result is the same to the bit.
+        fewer threads while other programs keep the processors busy. The result is the same to the bit.
     scratch : str or Path of a folder, optional
         Folder to train from disk in little memory; a killed run resumes there. Training in buckets then needs
         memory for two parts per thread, and for randomly accessed walk and negative tables. A killed training
@@ -419,7 +419,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range, or `points` is no N points of the hyperboloid.
+            If a parameter is out of range, or `points` are not N points on the hyperboloid.
         """
         own, points = as_graph(graph), np.array(points, dtype=np.float64)  # a copy: the caller's may change
         columns_of(points, own.n_nodes)
@@ -442,8 +442,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def transform(self, X: Any, *, attributes: Any = None) -> Any:
         """Return points for the nodes of a graph; some may be new.
 
-        Nodes that were embedded keep their points to the bit. Nodes with new names are placed among them by a
-        separate training, as in `heat refresh`.
+        Nodes that were embedded keep their points bit for bit. Nodes with new names are placed among them by
+        a separate training, as in `heat refresh`.
 
         Parameters
         ----------

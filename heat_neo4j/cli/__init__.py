@@ -13,7 +13,7 @@ COMMANDS = {
     "refresh": "Bring a model up to date with as little work as possible.",
     "serve": "Keep a model fresh on a schedule.",
     "rollback": "Publish the previous version again.",
-    "prune": "Remove unneeded data: remains of dead runs, old records.",
+    "prune": "Remove unneeded data: leftovers of crashed runs, old records.",
     "links": "Predict links from the published embedding and write them.",
     "plot": "Draw a published model: disk, reliability, degrees.",
     "evaluate": "Compare HEAT with simpler methods on your graph.",

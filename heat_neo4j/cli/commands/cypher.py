@@ -31,7 +31,7 @@ RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -
 name_options: Decorator[Any] = stack(
     option("--label", metavar="LABEL", help="Label of the nodes to find, if the query uses it."),
     option("--property", "key", metavar="PROPERTY",
-           help="Property by which it finds and shows nodes; your index over both is used.  "
+           help="Property by which it finds and shows nodes; an index over label and property is used.  "
                 "[default in run: the model's key]"),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(

@@ -31,7 +31,7 @@ def runs(of_model: str | None, **options: Any) -> None:
     """List the runs in the database, or show one.
 
     A run is complete (published), superseded (replaced by another one), rejected (by the quality gate), or
-    incomplete (being written, or crashed; the next run or `heat clear` removes its remains).
+    incomplete (being written, or crashed; the next run or `heat clear` removes its leftovers).
     """
     if click.get_current_context().invoked_subcommand is not None:
         return

@@ -238,7 +238,7 @@ def prune(
     lease: Lease | None = None,
     on_progress: Progress | bool = False,
 ) -> int:
-    """Remove what no reader needs: remains of dead runs, versions nobody can go back to, old run nodes.
+    """Remove what no reader needs: leftovers of crashed runs, versions nobody can go back to, old run nodes.
 
     First completes or undoes an interrupted publication, then removes the oldest records of runs. The
     published version stays, and so does the previous one, unless you remove it too.

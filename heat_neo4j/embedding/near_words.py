@@ -18,7 +18,9 @@ from heat_neo4j._kernels.sparse import dense_products, sparse_products
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.near_vectors import EXACT, LISTED
 
-_VISITED = 1 << 16  # nodes with a word of a node's text that are visited, words of few nodes first
+VISITED = 1 << 14
+"""Nodes with a word of a node's text that are visited, words of few nodes first. Four times as many found
+.4 % more of the weight of WordNet's lists, in three times the time."""
 _CANDIDATES = 2 * LISTED
 _BLOCK = 512
 _EQUAL = 1e-12  # squared lengths of centred rows below it are rounding errors
@@ -73,17 +75,18 @@ class Words(NamedTuple):
         return np.asarray(centred * self.inverse[u] * self.inverse[v])
 
     def near_lists(
-        self, team: WorkerThreads = ALONE, *, exact: int = EXACT
+        self, team: WorkerThreads = ALONE, *, exact: int = EXACT, visited: int = VISITED
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the most similar nodes of each node, and their weights, cumulated; shape (N, k) each.
 
         They are chosen among the 200 nodes with the largest product of words; beyond `exact` nodes, by rare
-        words only. Weights are the cubes of cosines, as in `near_vectors.near_lists`.
+        words only, until `visited` nodes are seen. Weights are the cubes of cosines, as in
+        `near_vectors.near_lists`.
         """
         n = len(self.along)
         matrix = sparse.csr_array((self.rows.values, self.rows.indices, self.rows.indptr), (n, self.n_words))
         columns = Parts.of(sparse.csr_array(matrix.T))
-        visited = n * self.n_words if n <= exact else _VISITED
+        visited = n * self.n_words if n <= exact else visited
         k = max(min(LISTED, n - 1), 1)
         near, weights = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
         blocks = [

@@ -70,10 +70,9 @@ def test_up_to_a_size_the_lists_hold_the_nearest_nodes(n):
         np.testing.assert_allclose(np.diff(cumulated[u][: len(own)], prepend=0.0), cubes, atol=1e-5)
 
 
-def test_larger_graphs_have_most_of_the_nearest_nodes(monkeypatch):
-    monkeypatch.setattr(near_words, "_VISITED", 2_000)
+def test_larger_graphs_have_most_of_the_nearest_nodes():
     weights, centred = weights_of(texts(1500))
-    near, _ = Words.of(weights).near_lists(exact=0)
+    near, _ = Words.of(weights).near_lists(exact=0, visited=2_000)
     expected, _ = naive.near_lists(centred, 10)
     shared = [len(np.intersect1d(one, other)) / 10 for one, other in zip(expected, near, strict=True)]
     assert np.mean(shared) > 0.8

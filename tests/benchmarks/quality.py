@@ -138,7 +138,8 @@ class LiveEmbedding:
             store.clear(model=self._names.model)
         with GraphDatabase.driver(self._uri, auth=self._auth) as driver:
             for name in self._types:
-                driver.execute_query(f"DROP CONSTRAINT heat_load_HeatBenchmark_{name}_id IF EXISTS")
+                label = f"HeatBenchmark_{name}".replace("_", "__")
+                driver.execute_query(f"DROP CONSTRAINT heat_load_{label}_id IF EXISTS")
                 driver.execute_query(f"MATCH (n:HeatBenchmark_{name}) DETACH DELETE n")
 
 

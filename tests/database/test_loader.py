@@ -193,6 +193,16 @@ def test_relationships_of_another_type_are_not_merged_into_one(store, cypher, la
     assert store.load_graph(one, LoadNames(label, "PAYS")).relationships_created == 1
 
 
+@pytest.mark.constraint
+def test_labels_and_keys_that_read_alike_together_have_their_own_constraints(store, cypher, label, files):
+    store.load_graph(files(), LoadNames(f"{label}_a", "TIE", key="b"))
+    try:
+        assert store.load_graph(files(), LoadNames(label, "TIE", key="a_b")).nodes_created == 4
+    finally:
+        cypher(f"MATCH (n:`{label}_a`) DETACH DELETE n")
+        cypher(f"DROP CONSTRAINT `heat_load_{label}__a_b`")
+
+
 def test_numbers_become_numbers(store, cypher, label, files):
     store.load_graph(
         files("u\tv\ttime\tweight\n1\t2\t2004\t3\n2\t3\t-0.5\t4\n"), LoadNames(label, "TIE", time="year")

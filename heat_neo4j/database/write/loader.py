@@ -219,7 +219,7 @@ class _Load:
             "type": names.relationship,
         }
         self.sides = [
-            _Side(label, rows, {"label": label, "key": names.key}, f"heat_load_{label}_{names.key}")
+            _Side(label, rows, {"label": label, "key": names.key}, _constraint(label, names.key))
             for label, rows in zip(names.labels, _rows_of_sides(graph, names), strict=True)
         ]
         self.n_nodes = sum(len(side.rows) for side in self.sides)
@@ -364,6 +364,11 @@ class _Load:
                 yield None
             else:
                 yield _EPOCH + timedelta(seconds=time) if graph.times_are_dates else time
+
+
+def _constraint(label: str, key: str) -> str:
+    """Return the name of a constraint; underscores are doubled, so that other names have another one."""
+    return "_".join(["heat_load", *(name.replace("_", "__") for name in (label, key))])
 
 
 def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:

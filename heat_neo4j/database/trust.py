@@ -11,14 +11,15 @@ from pathlib import Path
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.errors import ConfigError
-from heat_neo4j.local_server.folders import heat_home, private_file
+from heat_neo4j.errors import ConfigError, LocalServerError
+from heat_neo4j.local_server.folders import heat_home, hold_lock, private_file
 
 FILTERS = ("node_filter", "relationship_filter")
 """Fields of a `Projection` that hold Cypher."""
 TRUSTED_FILE = "trusted"
 """Name of the operator's file in `heat_home()`: one digest per line."""
 _MOST_DIGESTS = 10_000
+_LOCK_SECONDS = 10.0
 _LONGEST = 200  # characters of a filter or name in messages
 _PROPERTY_SETTINGS = {
     "embedding": "write_property",
@@ -79,14 +80,17 @@ class Trust:
         return text in self._texts or _digest(kind, text) in _read(_file())
 
     def _remember(self, digests: Iterable[str]) -> None:
-        file, new = _file(), list(digests)
-        known = _read(file) if new else []
-        added = [digest for digest in dict.fromkeys(new) if digest not in known]
-        if not added:
+        file, new = _file(), list(dict.fromkeys(digests))
+        if set(new) <= set(_read(file) if new else ()):
             return
-        with suppress(OSError):  # without the file, the operator must supply the texts again
+        # Without the file, the operator must supply the texts again.
+        with suppress(OSError, LocalServerError):
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            private_file(file, "\n".join([*known, *added][-_MOST_DIGESTS:]) + "\n")
+            lock = file.with_name(f"{file.name}.lock")
+            with hold_lock(lock, what="recording trusted texts", timeout=_LOCK_SECONDS):
+                known = _read(file)
+                added = [digest for digest in new if digest not in known]
+                private_file(file, "\n".join([*known, *added][-_MOST_DIGESTS:]) + "\n")
 
 
 def _file() -> Path:

@@ -325,7 +325,7 @@ def _undecodable(path: Path, opener: Any) -> tuple[int, int]:
 
 
 def _delimiter(path: Path, usual: str, first: str, number: int) -> tuple[str, bool]:
-    """Return what parts the columns, and whether numbers have decimal commas, as the first line shows."""
+    """Return the delimiter, and whether numbers have decimal commas, from the first line."""
     if usual != ",":
         return usual, False
     if ";" in first and all(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in first.split(";")):
@@ -344,17 +344,17 @@ class FileGraph:
     source: NDArray[np.int64]  # (M,): rows of the two ends, in the direction of the file
     target: NDArray[np.int64]
     weight: NDArray[np.float64]  # (M,): finite, 0 or more; the sum of lines for one (source, target)
-    time: NDArray[np.float64] | None  # (M,): since when, the earliest of several lines; NaN where none says
-    times_are_dates: bool  # whether `time` is in seconds since 1970 UTC, from dates, or numbers of the file
+    time: NDArray[np.float64] | None  # (M,): the earliest of several lines; NaN if missing
+    times_are_dates: bool  # whether `time` holds seconds since 1970 UTC, from dates, and not plain numbers
     features: sparse.csr_array | None  # (N, F): the attribute file, if read as one list of numbers per node
     has_features: NDArray[np.bool_]  # (N,): which nodes have a line in the attribute file
     columns: Mapping[str, Sequence[Any]]  # the attribute file column by column; None where a cell is empty
     labels: Sequence[tuple[str, ...]] | None  # of each node
-    several_labels: bool  # whether a node may carry any number of labels (the label file has 0/1 columns)
+    several_labels: bool  # whether a node may have any number of labels (the label file has 0/1 columns)
     attribute_names: Sequence[str]  # of the attribute file's F columns
     types: Sequence[str] | None  # of each relationship; None if the edge list has no such column
-    is_directed: bool  # whether the edge list says which end is the source
-    readings: Sequence[str]  # of each file: which column was read as what, and an example
+    is_directed: bool  # whether the edge list distinguishes source and target
+    readings: Sequence[str]  # for each file: how its columns were read, and an example
     # ``lines`` of the edge list, ``merged`` lines among them that repeat a (source, target), nodes
     # ``without_attributes`` and ``without_label`` although there is such a file, and, where there is such a
     # column, relationships ``without_time``.
@@ -364,7 +364,7 @@ class FileGraph:
         """Return the properties of the node in `row`, as a database stores them.
 
         They are ``features`` (list of float) or one entry per attribute column, and ``label`` (str) or
-        ``labels`` (list of str). None stands for a value that the files do not give.
+        ``labels`` (list of str). Missing values are None.
         """
         properties: dict[str, Any] = {name: values[row] for name, values in self.columns.items()}
         if self.features is not None:
@@ -377,7 +377,7 @@ class FileGraph:
         return properties
 
     def to_graph(self) -> Graph:
-        """Return the same graph without any database, as HEAT takes it.
+        """Return the graph for HEAT, without a database.
 
         Weights of both directions are summed, and the earlier time counts, as when a graph is read from a
         database; directions and types are in `Graph.relationships` if the edge list has directions. A node
@@ -422,7 +422,7 @@ def read_graph_files(
 ) -> FileGraph:
     """Read a graph from an edge list and, optionally, a file of attributes and one of classes.
 
-    The files are as the top of this module says; a node is whatever any of them names.
+    The top of this module describes the files. Every name in any of them is a node.
 
     Parameters
     ----------
@@ -561,7 +561,7 @@ def _columns(table: _Table, rows: Mapping[str, int]) -> tuple[dict[str, list[Any
 
 
 def _described(table: _Table, kinds: Mapping[str, str]) -> str:
-    """Return which column of a table was read as what, and an example."""
+    """Describe how the columns of a table were read, with an example."""
     shown = [f"{name}: {kind}" for name, kind in list(kinds.items())[:_MOST_SHOWN]]
     if len(kinds) > _MOST_SHOWN:
         of_one_kind = len(set(kinds.values())) == 1

@@ -45,7 +45,7 @@ ERROR = re.compile(r"\d{4}-\d\d-\d\d \S+ ERROR\s+(?P<text>.+)")
 
 
 class PortTaken(Exception):  # noqa: N818  (not an error yet: another port is tried)
-    """Another program took a port between our choice and the server's start."""
+    """Raised if another program took a port after it was chosen."""
 
 
 class LogMarks:
@@ -67,11 +67,11 @@ class LogMarks:
         return "\n".join(parts)
 
     def port_taken(self) -> bool:
-        """Say whether the server found one of its ports taken."""
+        """Return whether one of the ports was taken when the server started."""
         return PORT.search(self.text()) is not None
 
     def innermost_cause(self) -> str:
-        """Return the innermost cause in the words of Neo4j or Java."""
+        """Return the message of the innermost cause, from Neo4j or Java."""
         lines = _plain_lines(self.text())
         causes = [match["text"] for line in lines if (match := THROWN.match(line))]
         errors = [match["text"] for line in lines if (match := ERROR.match(line))]
@@ -190,7 +190,7 @@ def _wait(
     timeout: float,
 ) -> None:
     """Return when the server has answered a query."""
-    # A loop of our own: each turn looks for four different ends, more than a retry of one call.
+    # Not a retry of one call: each turn checks four different outcomes.
     deadline = time.monotonic() + timeout
     message = ""
     while time.monotonic() < deadline:

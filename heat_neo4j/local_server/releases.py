@@ -39,8 +39,8 @@ RELEASES: Mapping[str, Release] = {
         "org.neo4j.server.Neo4jCommunity",
         {
             f"{QUIET_PERIOD}_duration": "0s",
-            # It announces itself on the network and accepts a remote manager unless told not to,
-            # and believes X-Forwarded-* headers from anybody.
+            # By default it announces itself on the network, accepts a remote manager, and trusts
+            # X-Forwarded-* headers of any client.
             "dbms.fleet_manager.enabled": "false",
             "server.fleet_discovery.enabled": "false",
             "server.http.x_forward.enabled": "false",

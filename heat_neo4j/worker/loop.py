@@ -1,4 +1,4 @@
-"""`Worker`: refreshes a model by a schedule; its health file shows that it is alive."""
+"""`Worker`: refreshes a model on a schedule; its health file shows that it is alive."""
 
 import json
 import os
@@ -32,7 +32,7 @@ from heat_neo4j.worker.schedule import Schedule
 
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
 NOT_REJECTED = ("published", "nothing")
-"""Outcomes of a refresh that end a row of rejections."""
+"""Outcomes that reset the count of consecutive rejections."""
 _LEVELS = {DONE: "info", REJECTED: "warning", FAILED: "error"}
 
 _LONGEST_WAIT = 300.0  # seconds between two attempts to reach a server
@@ -53,31 +53,31 @@ class Answer:
 
 
 class Observer:
-    """What a worker tells of itself, in its own thread; this one takes no note of it."""
+    """Callbacks of a worker, called in its thread; these ignore everything."""
 
     def begin(self) -> None:
-        """Note that the worker begins; a ConfigError if that is not possible."""
+        """Handle the start of the worker; raises ConfigError if the observer cannot start."""
 
     def state(self, name: str, due: datetime | None) -> None:
-        """Note what the worker is at: "waiting" (until a refresh is `due`), "working" or "server away"."""
+        """Handle a new state: "waiting" (until a refresh is `due`), "working" or "server away"."""
 
     def finished(self, answer: Answer) -> None:
-        """Note that a task is over."""
+        """Handle the end of a task."""
 
     def skipped(self) -> None:
-        """Note that a task was put off: another process holds the lease of the model."""
+        """Handle a postponed task: another process holds the lease of the model."""
 
     def server_away(self, error: BaseException) -> None:
-        """Note that the server is away."""
+        """Handle an unreachable server."""
 
     def look(self, store: Neo4jStore) -> None:
-        """Ask the server, which answers now, what is published."""
+        """Read what is published; the server answers at this moment."""
 
     def alive(self) -> None:
-        """Note a sign of life; there is one every few seconds."""
+        """Handle a sign of life, sent every few seconds."""
 
     def close(self) -> None:
-        """Note that the worker ends."""
+        """Handle the end of the worker."""
 
 
 def perform(
@@ -88,9 +88,9 @@ def perform(
     log: Callable[[str], None],
     task: Callable[..., RefreshReport] = refresh,
 ) -> Answer:
-    """Run `task`, a refresh; an error of the task becomes its answer.
+    """Run a refresh and return its result, also if it failed.
 
-    Only `LeaseHeld` and `ConnectionFailed` are raised, for the worker to try again.
+    Raises only `LeaseHeld` and `ConnectionFailed`, after which the worker retries.
     """
     try:
         return _answer(task(store, job, on_progress=on_progress, log=log))
@@ -103,12 +103,12 @@ def perform(
         if not isinstance(lost, ConnectionFailed):
             return Answer(FAILED, FAILED, " ".join(str(error).split()), error=error)
     except Exception as error:
-        # A defect of ours must not end the worker, nor go unseen.
+        # An internal error must not end the worker, and must be logged.
         for line in traceback.format_exc().splitlines():
             log(LogLine(line, event="traceback", level="error"))
         message = redacted(f"internal error: {type(error).__name__}: {' '.join(str(error).split())}")
         return Answer(FAILED, FAILED, message, error=error)
-    raise lost  # here, where no error is handled: its own cause stays, and no circle is made
+    raise lost  # outside of the handler, which would replace its cause and make a cycle
 
 
 def _answer(report: RefreshReport) -> Answer:
@@ -120,10 +120,10 @@ def _answer(report: RefreshReport) -> Answer:
 
 
 class HealthFile:
-    """A JSON file that the worker writes again and again, and removes when it ends; none without a path.
+    """A JSON file that the worker rewrites regularly and removes when it ends; without a path there is none.
 
-    The thread that does the work writes it at each report of progress: the file of a worker that hangs grows
-    old. The same state is written again after `seconds` at the earliest.
+    The working thread writes it with each progress report, so the file becomes stale if the worker hangs. An
+    unchanged state is rewritten after `seconds` at the earliest.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class HealthFile:
         self._written = -seconds
 
     def write(self) -> None:
-        """Write the file; a ConfigError if it cannot be written."""
+        """Write the file; raises ConfigError if that fails."""
         if self._path is None:
             return
         self._written = self._clock()
@@ -161,12 +161,11 @@ class HealthFile:
 
 
 class Worker:
-    """Keeps one model fresh: refreshes it by a schedule.
+    """Refreshes one model on a schedule.
 
-    The thread that calls `run` does all work. It asks every `poll_seconds` whether the server answers, and
-    waits for one that is away, `give_up_after` seconds at most. `log` takes one line for each event, a
-    `LogLine`, and `observer` is told of all that happens. `perform` is the function that runs a task, and
-    `clock` counts seconds.
+    The thread that calls `run` does all work. It checks the server every `poll_seconds`, and waits up to
+    `give_up_after` seconds for an unreachable one. `log` receives a `LogLine` for each event, and `observer`
+    its callbacks. `perform` runs a task, and `clock` returns seconds.
     """
 
     def __init__(
@@ -195,7 +194,7 @@ class Worker:
         self._wake: SimpleQueue[None] = SimpleQueue()
 
     def stop(self) -> None:
-        """Make `run` return: at once while it waits, at the next report of progress while it works.
+        """Make `run` return: immediately while it waits, with the next progress report while it works.
 
         Safe to call from a signal handler and from any thread.
         """
@@ -205,9 +204,9 @@ class Worker:
     def run(self) -> None:
         """Work until `stop` is called.
 
-        A health file that cannot be written, or an observer that cannot begin, is a ConfigError; a model that
-        is not published a ProjectionError; a server that refuses the first connection, or is away for too
-        long, a `ConnectionFailed`.
+        Raises ConfigError if the health file cannot be written or the observer cannot start, ProjectionError
+        if the model is not published, and ConnectionFailed if the server refuses the first connection or
+        stays unreachable.
         """
         self._health.write()
         try:
@@ -226,9 +225,9 @@ class Worker:
         self._log(LogLine("stopped", event="stopped"))
 
     def _turn_once_the_server_answers(self) -> None:
-        """Do a turn; repeat it while the server is away, after pauses of 1, 2, 4, ... seconds.
+        """Do a turn; retry while the server is unreachable, after pauses of 1, 2, 4, ... seconds.
 
-        The time to give up begins with the first failure: the turn itself may have worked for hours.
+        The deadline counts from the first failure, because the turn itself may have worked for hours.
         """
         pause, end = 1.0, None
         while True:
@@ -255,20 +254,20 @@ class Worker:
         self.wait(pause)
 
     def _turn(self) -> None:
-        """Connect if need be, and refresh if it is due."""
+        """Connect if necessary, and refresh if it is due."""
         if self.stopping:
             raise KeyboardInterrupt
         if self._store is None:
             self._store = self._connected()
         store = self._store
-        store.check_reachable()  # fails at once where a refresh would wait for a server that is away
+        store.check_reachable()  # fails immediately; a refresh would wait for the server
         self._tell(self._observer.look, store)
         if self._due is not None and self._due <= datetime.now().astimezone():
             self._refresh(store)
             self._tell(self._observer.look, store)
 
     def _connected(self) -> Neo4jStore:
-        """Connect; a ProjectionError if the model is not published, which no waiting can cure."""
+        """Connect; raises ProjectionError if the model is not published, since retrying would not help."""
         store, model = self._connect(), self._job.names.model
         try:
             if store.published_run(model) is None:
@@ -283,7 +282,7 @@ class Worker:
         return store
 
     def _refresh(self, store: Neo4jStore) -> None:
-        """Refresh by the schedule; if the server is lost, the refresh stays due."""
+        """Run the due refresh; if the server is lost, it stays due."""
         try:
             self._show("working")
             self._finished(self.perform(store, self._job, on_progress=self._progress, log=self._log))
@@ -317,14 +316,14 @@ class Worker:
         self._on_progress(stage, done, total)
 
     def _tell(self, note: Callable[..., None], *arguments: object) -> None:
-        """Tell the observer something; its own defects are logged, and do not end the worker."""
+        """Call the observer; its internal errors are logged and do not end the worker."""
         try:
             note(*arguments)
         except HeatError:
             raise
         except Exception as error:
             message = f"internal error of an observer: {type(error).__name__}: {' '.join(str(error).split())}"
-            if message != self._observer_error:  # some are told every few seconds
+            if message != self._observer_error:  # some calls repeat every few seconds
                 self._observer_error = message
                 self._log(LogLine(redacted(message), event="observer_failed", level="error"))
 
@@ -337,12 +336,12 @@ class Worker:
         self._tell(self._observer.state, state, self._due)
 
     def wait(self, seconds: float, due: datetime | None = None) -> None:
-        """Wait, at most until something is due or the worker is stopped."""
+        """Wait until the time is over, something is due, or the worker is stopped."""
         end = self.clock() + seconds
         while not self.stopping:
             left = end - self.clock()
             if due is not None:
-                # The clock on the wall may be set, or have gone on while the machine slept.
+                # The wall clock may be set, or may have advanced while the machine slept.
                 left = min(left, (due - datetime.now().astimezone()).total_seconds())
             if left <= 0.0:
                 return

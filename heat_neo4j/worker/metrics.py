@@ -1,4 +1,4 @@
-"""`Metrics`: what a worker tells Prometheus, at a port of this machine and in a file for node_exporter."""
+"""`Metrics`: metrics of a worker for Prometheus, on a local port and in a file for node_exporter."""
 
 import math
 import platform
@@ -23,16 +23,16 @@ from heat_neo4j.errors import ConfigError, HeatError
 from heat_neo4j.worker.loop import NOT_REJECTED, Answer, Observer
 
 ADDRESS = "127.0.0.1"
-"""The only address that answers: metrics have no password."""
+"""The only address that the port is opened on, because metrics have no password."""
 STATES = ("waiting", "working", "server away")
 OUTCOMES = ("published", "nothing", "rejected", "failed", "skipped")
-"""What comes of a task; a skipped one found the lease of the model taken, and is tried again."""
+"""Outcomes of a task; a skipped one found the lease taken, and is retried."""
 
 _PUBLISHED, _REJECTED = "published", "rejected"
-_FILE_SECONDS = 15.0  # between two times that the file is written, unless something changes
-_LOOK_SECONDS = 60.0  # between two looks at what is published, which others may change
-_REQUEST_SECONDS = 10.0  # in which a request must have come
-_MOST_STAGES = 50  # what a run's node says was perhaps written by others
+_FILE_SECONDS = 15.0  # between two writes of the file, unless something changes
+_LOOK_SECONDS = 60.0  # between two reads of the published version, which others may change
+_REQUEST_SECONDS = 10.0  # timeout of a request
+_MOST_STAGES = 50  # others may have changed the node of a run
 
 
 class Family(NamedTuple):
@@ -63,16 +63,16 @@ FAMILIES = (
     Family("heat_overlap", "gauge", "Share of the nearest nodes that stayed the same.", ("run",)),
     Family("heat_stage_seconds", "gauge", "Seconds of each stage.", ("run", "stage")),
 )
-"""All families; the label ``run`` is "published", or "rejected" of a later run that was."""
+"""All families; the label ``run`` is "published", or "rejected" for a later, rejected run."""
 
 _Samples = list[tuple[tuple[str, ...], Any]]
 
 
 class Metrics(Observer):
-    """What a worker counts and measures; given to Prometheus by a port, by a file, or by both.
+    """Counts and figures of a worker, exported by a port, a file, or both.
 
-    Counts are of this worker, since it began. What is of the published version is read from the graph, so it
-    is known too if somebody else published it. `port` may be 0, for any that is free.
+    Counts cover this worker since its start. Figures of the published version are read from the graph, so
+    they are right even if another process published it. With `port` 0, a free port is chosen.
     """
 
     def __init__(self, model: str, *, file: Path | None = None, port: int | None = None) -> None:
@@ -82,7 +82,7 @@ class Metrics(Observer):
 
         self.registry = CollectorRegistry()
         self._model, self._file, self._port = model, file, port
-        self._lock = threading.Lock()  # the server's threads collect while the worker's notes
+        self._lock = threading.Lock()  # the HTTP server's threads collect while the worker's thread updates
         self._state = STATES[0]
         self._times: dict[str, float] = {}
         self._tasks = Counter(dict.fromkeys(OUTCOMES, 0))
@@ -98,14 +98,14 @@ class Metrics(Observer):
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """Where the server listens; None if there is none."""
+        """Address and port of the HTTP server; None if there is none."""
         if self._server is None:
             return None
         host, port = self._server.server_address[:2]
         return host, port
 
     def begin(self) -> None:
-        """Write the file and listen at the port; a ConfigError if either is not possible."""
+        """Write the file and listen on the port; raises ConfigError if either fails."""
         self._write()
         if self._port is None:
             return
@@ -116,12 +116,12 @@ class Metrics(Observer):
         except OSError as error:
             told = f"[serve] metrics_port {self._port}: cannot listen there: {error.strerror}"
             raise ConfigError(told) from error
-        # Without a timeout a connection that never asks would hold a thread for ever.
+        # Without a timeout, an idle connection would hold a thread forever.
         handler = self._server.RequestHandlerClass
         self._server.RequestHandlerClass = type("Handler", (handler,), {"timeout": self.request_seconds})
 
     def state(self, name: str, due: datetime | None) -> None:
-        """Note what the worker is at, and when a refresh is due."""
+        """Record the state of the worker, and when a refresh is due."""
         with self._lock:
             self._state = name
             if due is not None:
@@ -129,7 +129,7 @@ class Metrics(Observer):
             self._changed = True
 
     def finished(self, answer: Answer) -> None:
-        """Count a task; keep what was measured of a rejected run until another is published."""
+        """Count a task; keep the figures of a rejected run until another run is published."""
         with self._lock:
             self._tasks[answer.outcome] += 1
             if answer.outcome == _REJECTED:
@@ -157,7 +157,7 @@ class Metrics(Observer):
             self._changed = True
 
     def look(self, store: Neo4jStore) -> None:
-        """Read what is published, after each task and every minute."""
+        """Read the published version, after each task and every minute."""
         if self.clock() - self._looked < _LOOK_SECONDS:
             return
         book = store.bookkeeping()
@@ -178,11 +178,11 @@ class Metrics(Observer):
                 self._runs[_PUBLISHED] = of_coordinates
 
     def alive(self) -> None:
-        """Note a sign of life; write the file if something has changed, or it is old."""
+        """Record the time; write the file if something has changed, or it is old."""
         with self._lock:
             self._times["heat_worker_alive_timestamp_seconds"] = time.time()
         if self._changed or self.clock() - self._written >= _FILE_SECONDS:
-            with suppress(ConfigError):  # it grows old, which node_exporter tells
+            with suppress(ConfigError):  # it becomes stale, which node_exporter reports
                 self._write()
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class Metrics(Observer):
                 self._file.resolve().unlink(missing_ok=True)
 
     def collect(self) -> Iterator[Any]:
-        """Yield all families, as the library's registry asks for them."""
+        """Yield all families, for the library's registry."""
         from prometheus_client import metrics_core
 
         kinds = {
@@ -208,7 +208,7 @@ class Metrics(Observer):
         for family in FAMILIES:
             made: Any = kinds[family.kind](family.name, family.text, labels=("model", *family.labels))
             for labels, value in samples.get(family.name, ()):
-                # What no encoding takes, as a lone surrogate, may stand in names.
+                # Names may hold characters that cannot be encoded, such as lone surrogates.
                 made.add_metric([printable(label) for label in (self._model, *labels)], value)
             yield made
 
@@ -238,7 +238,7 @@ class Metrics(Observer):
     def _write(self) -> None:
         if self._file is None:
             return
-        # Not OpenMetrics: node_exporter reads the older format only, and nothing of a file with "info" in it.
+        # Not OpenMetrics: node_exporter knows only the older format, and ignores files with "info" in it.
         from prometheus_client import generate_latest
 
         self._written, self._changed = self.clock(), False
@@ -246,7 +246,7 @@ class Metrics(Observer):
 
 
 def _measured(run: RunRecord) -> Mapping[str, float]:
-    """Return what was measured of a run, as far as there are numbers."""
+    """Return the figures of a run that are numbers."""
     values = {
         "heat_auroc": run.auroc,
         "heat_degree_auroc": _number(run.quality.get("degree_auroc")),
@@ -263,7 +263,7 @@ def _stages(run: RunRecord) -> Mapping[str, float]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number that a float can hold, if it is one."""
+    """Return a number as a float; None if it is not a number, or too large."""
     try:
         return float(value) if isinstance(value, int | float) else None
     except OverflowError:
@@ -271,7 +271,7 @@ def _number(value: Any) -> float | None:
 
 
 def _seconds(moment: Any) -> float | None:
-    """Return a time of the database in seconds since 1970; None if it is no time that Python can hold."""
+    """Return a time of the database in seconds since 1970; None if Python cannot represent it."""
     try:
         native = moment.to_native() if hasattr(moment, "to_native") else moment
         return native.timestamp() if isinstance(native, datetime) else None

@@ -3,13 +3,17 @@
 import ast
 import json
 import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from heat_neo4j.database import trust
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.trust import FILTERS, TRUSTED_FILE, Trust
 from heat_neo4j.errors import ConfigError, ProjectionError
+from heat_neo4j.local_server.folders import private_file
 from tests.architecture import modules
 
 FILTER = "n.year > 2000"
@@ -34,6 +38,19 @@ def test_a_recorded_filter_runs_only_if_the_operator_gave_its_text(heat_home_fol
     file.write_text(file.read_text().replace("a", "b"))
     with pytest.raises(ConfigError):
         run.trusted_projection(Trust())
+
+
+def test_what_two_processes_remember_at_once_is_all_remembered(heat_home_folder, monkeypatch):
+    def slowly(path, text):
+        time.sleep(0.2)
+        private_file(path, text)
+
+    monkeypatch.setattr(trust, "private_file", slowly)
+    filters = [f"n.year > {year}" for year in range(2000, 2004)]
+    with ThreadPoolExecutor(len(filters)) as pool:
+        list(pool.map(Trust().remember_filters, filters))
+    for text in filters:
+        Trust().require_filter("r1", "node_filter", text)
 
 
 def test_names_are_looked_up_without_the_filters():

@@ -29,7 +29,7 @@ from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
 Among = Literal["all", "more_general", "more_specific"]
-"""All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
+"""All nodes, or only those nearer to the centre, or farther from it, than the given node."""
 _SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_specific": 1}
 FETCH = 60
 """Initial number of candidates from the index; docs/how-to/similar.md explains the choice."""
@@ -147,7 +147,7 @@ def find_neighbours(
         If the model is not published, the node is missing, ambiguous or without coordinates, there is no such
         property to show, or the server refuses the filter.
     """
-    # It asks twice: what is published, which says by what the node is found, and for all the rest.
+    # Two round trips: the published scope, which has the key to find the node by; then everything else.
     check_integer("k", k, minimum=1)
     check_integer("max_links", max_links, minimum=0)
     if among not in _SIDES:

@@ -37,7 +37,7 @@ class FoundNode(ShownNode):
     """A node that a question leads to."""
 
     score: float  # sum of 1 / (CONSTANT + rank)
-    ranks: Mapping[str, int]  # its place among the hits by "fulltext" and "vector", and near them, in "space"
+    ranks: Mapping[str, int]  # its rank in each list: "fulltext", "vector" and, near their hits, "space"
     near: str | None  # name of the hit that it is nearest to; None if it is near none of the first
     distance: float | None  # hyperbolic, from that hit
 
@@ -79,7 +79,7 @@ class _Reading:
     kept: Fragment  # predicate over a node n
 
     def rows(self, name: str, parts: Mapping[str, Any], **values: Any) -> list[neo4j.Record]:
-        """Run a statement; raises _PublishedAnewError if its rows are of another version."""
+        """Run a statement; raises _PublishedAnewError if its rows belong to another version."""
         statement = load_statement(name, **parts)
         rows = self.connection.read(statement, {**self.fixed, **values}, doing="searching")
         if rows and rows[0]["version"] != self.scope.version:

@@ -46,11 +46,11 @@ class ProjectionReport(Result):
     nodes: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)  # how many nodes carry each
     types: Mapping[str, int] = field(default_factory=dict)  # outgoing relationships of the nodes
-    # Pairs of nodes by source label, type and target label that join them, such as "User-RATED->Movie".
+    # Joined pairs of nodes by pattern (source label, type, target label), such as "User-RATED->Movie".
     patterns: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)  # what becomes of these: `Provenance.counts`
-    # For each readable attribute "property", "label" if it is of one, "kind", "columns" (how many), "missing"
-    # (on how many nodes) and "holds" (what its recipe holds, in a few words).
+    counts: Mapping[str, int] = field(default_factory=dict)  # counts of the reading: `Provenance.counts`
+    # For each readable attribute: "property", "label" if it applies to one, "kind", "columns" (a count),
+    # "missing" (a count of nodes) and "holds" (a short description of its recipe).
     attributes: tuple[Mapping[str, Any], ...] = ()
     advice: tuple[str, ...] = ()  # one line per probable mistake that stops nothing
     recipe_problem: str | None = None  # why the recipe given does not fit, so that another was learnt
@@ -118,7 +118,7 @@ class _PropertyCheck:
         self._masks = nodes.label_masks()
         self._keys = projection.keys
         self._places = self._keys.places(self._masks, nodes.size)
-        self._key_values: list[Any] = []  # of the nodes that are still there
+        self._key_values: list[Any] = []  # of the nodes that still exist
         self._key_places: list[int] = []
         self._missing: Counter[Attribute] = Counter()
         self._empty: Counter[Attribute] = Counter()  # lists

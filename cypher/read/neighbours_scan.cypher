@@ -1,4 +1,4 @@
-// The nodes nearest to one node, by looking at every node, with their predicted links. No rows if no node was found, or
+// The nodes nearest to one node, from a scan of all nodes, with their predicted links. No rows if no node was found, or
 // more than one, or it has no coordinates. Parameters: heat_model, heat_ids (the node's element id, or none), heat_k,
 // heat_show (property keys), and those of find_node, node_links and the filter.
 MATCH (model:HeatModel {name: $heat_model})

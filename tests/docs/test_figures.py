@@ -12,7 +12,7 @@ from tests.docs.pages import PAGES
 FIGURES, README = PAGES["docs/figures.md"], PAGES["README.md"]
 RECORDS = read_records()
 TITLES = {
-    "cora_ml": "Cora_ML", "citeseer": "Citeseer", "ppi": "PPI", "gds-cora": "Cora (as GDS has it)",
+    "cora_ml": "Cora_ML", "citeseer": "Citeseer", "ppi": "PPI", "gds-cora": "Cora (GDS)",
     "stdlib": "imports of Python's standard library",
 }  # fmt: skip
 

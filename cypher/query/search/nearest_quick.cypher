@@ -1,4 +1,4 @@
-// The nodes nearest to one node, quickly and inexactly: the best candidates that SEARCH finds around it.
+// The nodes nearest to one node, approximately: the best candidates that SEARCH finds around it.
 //
 // For servers that have SEARCH, where the name of an index cannot be a parameter.
 //

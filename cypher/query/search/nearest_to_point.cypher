@@ -1,4 +1,4 @@
-// The nodes nearest to the middle of several nodes: what fits all of them, by SEARCH.
+// The nodes nearest to the midpoint of several nodes, by SEARCH.
 //
 // For servers that have SEARCH, where the name of an index cannot be a parameter.
 // How it works is told in query/nearest_to_point.cypher.

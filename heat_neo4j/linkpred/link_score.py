@@ -38,7 +38,7 @@ from heat_neo4j.linkpred.candidates import (
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures, PatternFeatures
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.rankings import draw_sources, precision_at, rankings
+from heat_neo4j.linkpred.rankings import MostSources, draw_sources, precision_at, rankings
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splines import INTERCEPT, SplineDesign, Splines, Table
@@ -439,9 +439,12 @@ def samples_of(
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
     of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
     samples: dict[str, Sample] = {}
+    most = MostSources.of_each(len(patterns))
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
-        samples[_name(pattern)] = _sample(split, of_pairs.of(pattern), surroundings, graph, pattern, features)
+        samples[_name(pattern)] = _sample(
+            split, of_pairs.of(pattern), surroundings, graph, pattern, features, most
+        )
         on_progress("patterns", len(samples), len(patterns))
     return samples
 
@@ -460,11 +463,12 @@ def _sample(
     graph: Graph,
     pattern: Pattern | None,
     names: Sequence[str],
+    most: MostSources,
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
     candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
     own = _links_of(graph, pattern)
-    drawn = _draw(candidates, surroundings, own, own[~candidates.are_joined(own)])
+    drawn = _draw(candidates, surroundings, own, own[~candidates.are_joined(own)], most)
     pairs, of_link = drawn.pairs, of_pattern.link
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
@@ -495,7 +499,9 @@ class _Drawn(NamedTuple):
     offset: Array
 
 
-def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, held: Rows) -> _Drawn:
+def _draw(
+    candidates: CandidatePairs, surroundings: Surroundings, own: Rows, held: Rows, most: MostSources
+) -> _Drawn:
     """Sample sources with all their candidates, and negatives from all pairs.
 
     Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
@@ -503,7 +509,7 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
     """
     n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
-    drawn = draw_sources(candidates, held, _MOST_LINKS, seed)
+    drawn = draw_sources(candidates, held, _MOST_LINKS, seed, most)
     asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
     listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
     links = held[np.isin(held[:, 0], drawn.linked)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,22 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
+_OTHERS_IN_ALL = 20_000  # over all patterns; each of them has up to 64 candidates with some 30 features
+
+
 class MostSources(NamedTuple):
     """Limits on the number of sampled sources."""
 
     linked: int = 400  # maximum sources with a held-out link
     others: int = 200  # maximum other sources
     fewest: int = 8  # minimum sources with a held-out link, regardless of their number of links
+
+    @classmethod
+    def of_each(cls, n_patterns: int) -> Self:
+        """Return the limits of each pattern of a graph, such that many patterns fit into memory."""
+        limits = cls()
+        share = max(_OTHERS_IN_ALL // max(n_patterns, 1), limits.fewest)
+        return limits._replace(others=min(limits.others, share))
 
 
 _MOST = MostSources()

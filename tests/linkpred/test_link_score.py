@@ -18,6 +18,7 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
+from heat_neo4j.linkpred import rankings
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
@@ -399,6 +400,17 @@ def test_rounding_errors_of_a_feature_tell_no_pairs_apart() -> None:
         assert not close.any() or np.ptp(heights) < 1e-9, name
     model = clone(MODEL).fit(graph)
     assert len(predict_links(model, graph, 3, score=score)) == 0  # leaves are not linked to one another
+
+
+def test_samples_of_many_patterns_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, graph = directed()
+    held_out = embed_without(MODEL, graph)
+    usual = module.samples_of(held_out, graph)
+    monkeypatch.setattr(rankings, "_OTHERS_IN_ALL", 8 * len(usual))
+    for name, small in module.samples_of(held_out, graph).items():
+        linked = np.unique(small.pairs[small.is_link, 0])
+        assert len(np.setdiff1d(small.pairs[small.is_candidate, 0], linked)) <= 8
+        assert small.weight.sum() == pytest.approx(usual[name].weight.sum(), rel=0.2)
 
 
 def test_a_node_without_links_has_finite_scores() -> None:

@@ -89,3 +89,9 @@ def test_fewer_sources_with_a_held_out_link_are_drawn_than_have_one() -> None:
     drawn = draw_sources(candidates, links, 10**6, [1], MostSources(linked=2))
     assert (len(drawn.linked), drawn.share_of_linked) == (4, 0.5)
     assert np.isin(drawn.sources, drawn.linked).sum() == 2
+
+
+def test_many_patterns_share_the_sources_without_a_held_out_link() -> None:
+    limits = [MostSources.of_each(n_patterns) for n_patterns in (0, 1, 100, 1_000, 100_000)]
+    assert [each.others for each in limits] == [200, 200, 200, 20, 8]
+    assert {(each.linked, each.fewest) for each in limits} == {MostSources()[::2]}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.lists import NOBODY, best_products
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j.duplicates.names import Names
 from heat_neo4j.geometry.search import nearest_neighbours
 
@@ -41,12 +42,10 @@ def candidate_pairs(
 
 def _alike(rows: sparse.csr_array) -> Pairs:
     """Return each row with the `K` rows of the largest product."""
-    columns = sparse.csr_array(rows.T)
     n = rows.shape[0]
     places, nothing = np.arange(n), np.zeros(n + 1, dtype=np.int64)
     found, _ = best_products(
-        places, rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data,
-        columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data,
+        places, *CsrParts.of(rows), *CsrParts.of(rows.T),
         np.ones(n, dtype=np.bool_), places, nothing, np.empty(0, dtype=np.int32), _MOST, K,
     )  # fmt: skip
     return _listed(found)

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from heat_neo4j._kernels.sparse import sparse_products
+from heat_neo4j._utils.csr import CsrParts
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -142,7 +143,7 @@ class Names:
 
 def row_products(rows: sparse.csr_array, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the products of pairs of rows, shape (m,); the cost is that of the shorter."""
-    own = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
+    own = CsrParts.of(rows)
     no_hubs = (np.full(rows.shape[0], -1, dtype=np.int32), np.empty((0, rows.shape[1])))
     return np.asarray(sparse_products(*own, *own, *no_hubs, pairs[:, 0].copy(), pairs[:, 1].copy()))
 

@@ -15,6 +15,7 @@ from scipy.stats import mannwhitneyu
 
 from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.values import is_text
 from heat_neo4j.embedding.near_vectors import with_attributes
@@ -166,8 +167,7 @@ def _signal(name: str, block: Any, present: Mask, sets: Sequence[Rows], numbers:
         return _best(name, sets, present, most, lambda u, v: np.round(block.cosines(u, v), 9))
     rows, background = scaled(block)
     rows = sparse.csr_array(rows)
-    parts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
-    scalars = node_scalars(*parts, background)
+    scalars = node_scalars(*CsrParts.of(rows), background)
     base, inverse = scalars[:, BASE], scalars[:, INVERSE_NORM]
     most = max(numbers * rows.shape[0] // max(rows.nnz, 1), 1)
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from heat_neo4j._kernels import near_vectors as kernels
 from heat_neo4j._kernels.lists import NOBODY, best_products
 from heat_neo4j._kernels.sparse import dense_products, sparse_products
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.near_vectors import EXACT, LISTED
 
@@ -26,26 +27,10 @@ _BLOCK = 512
 _EQUAL = 1e-12  # squared lengths of centred rows below it are rounding errors
 
 
-class Parts(NamedTuple):
-    """The arrays of a CSR matrix, as kernels take them."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, matrix: sparse.csr_array) -> Parts:
-        """Return the arrays of a matrix, its columns in ascending order."""
-        matrix.sort_indices()
-        return cls(
-            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
-        )
-
-
 class Words(NamedTuple):
     """The texts of N nodes over F words."""
 
-    rows: Parts  # (N, F): of length 1, or empty
+    rows: CsrParts  # (N, F): of length 1, or empty
     n_words: int
     along: NDArray[np.float64]  # (N,): product with the mean of all rows that are not empty
     square: float  # of that mean
@@ -55,7 +40,8 @@ class Words(NamedTuple):
     def of(cls, block: Any) -> Words:
         """Return the columns of a text as `attributes.columns` makes them, shape (N, F), sparse or dense."""
         matrix = sparse.csr_array(block)
-        rows = Parts.of(matrix)
+        matrix.sort_indices()
+        rows = CsrParts.of(matrix)
         there = np.diff(rows.indptr) > 0
         count = max(int(there.sum()), 1)
         mean = np.bincount(rows.indices, weights=rows.values, minlength=matrix.shape[1]) / count
@@ -85,7 +71,7 @@ class Words(NamedTuple):
         """
         n = len(self.along)
         matrix = sparse.csr_array((self.rows.values, self.rows.indices, self.rows.indptr), (n, self.n_words))
-        columns = Parts.of(sparse.csr_array(matrix.T))
+        columns = CsrParts.of(matrix.T)
         visited = n * self.n_words if n <= exact else visited
         k = max(min(LISTED, n - 1), 1)
         near, weights = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
@@ -100,7 +86,7 @@ class Words(NamedTuple):
 
     def _fill(
         self,
-        columns: Parts,
+        columns: CsrParts,
         begin: int,
         visited: int,
         near: NDArray[np.int32],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -88,33 +87,21 @@ def sizes_of(graph: Graph) -> dict[str, int]:
     return {"nodes": graph.n_nodes, "edges": graph.n_edges, "attributes": graph.n_attributes}
 
 
-@dataclass(frozen=True)
-class Unseeded:
-    """A deterministic `Method`, which does not depend on the seed."""
-
-    baseline: Baseline
-
-    def __call__(self, graph: Graph, seed: int) -> Scorers:
-        """Return scorers that depend on the graph alone."""
-        return partial(self.baseline, graph)
+def unseeded(baseline: Baseline) -> Method:
+    """Return a deterministic method, which depends on the graph alone."""
+    return lambda graph, seed: partial(baseline, graph)
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """A `Method` whose parameters are tuned for each pattern by the filtered MRR of held-out links.
+def tuned(variants: Mapping[str, Baseline]) -> Method:
+    """Return a method whose parameters are tuned for each pattern by the filtered MRR of held-out links.
 
     `variants` holds the settings by name. The held-out links are the latest if the graph has times.
     """
-
-    variants: Mapping[str, Baseline]
-
-    def __call__(self, graph: Graph, seed: int) -> TunedScorers:
-        """Return scorers that tune each pattern on first use."""
-        return TunedScorers(self.variants, graph, seed)
+    return lambda graph, seed: TunedScorers(variants, graph, seed)
 
 
 class TunedScorers:
-    """The scorers of a `Tuned` method on one graph."""
+    """The scorers of a `tuned` method on one graph; a pattern is tuned on first use."""
 
     def __init__(self, variants: Mapping[str, Baseline], graph: Graph, seed: int) -> None:
         self._variants, self._graph, self._seed = variants, graph, seed
@@ -156,13 +143,13 @@ def link_methods(
     neighbours = (20, 200)
     ranks = (8, 32, 128)
     methods: dict[str, Method] = {
-        "popularity": Unseeded(popularity),
-        "Adamic-Adar": Tuned({"by the type": adamic_adar, "by any type": _by_any_type(adamic_adar)}),
-        "paths of three": Tuned(
+        "popularity": unseeded(popularity),
+        "Adamic-Adar": tuned({"by the type": adamic_adar, "by any type": _by_any_type(adamic_adar)}),
+        "paths of three": tuned(
             {f"damping {value:g}": partial(paths_of_three, damping=value) for value in of_two}
             | {"by any type": _by_any_type(paths_of_three)}
         ),
-        "item neighbours": Tuned(
+        "item neighbours": tuned(
             {
                 f"shrinkage {value:g}, {k} neighbours": partial(
                     item_neighbours, shrinkage=value, neighbours=k
@@ -170,7 +157,7 @@ def link_methods(
                 for value, k in product(of_any, neighbours)
             }
         ),
-        "RP3beta": Tuned(
+        "RP3beta": tuned(
             {
                 f"alpha {alpha:g}, beta {beta:g}, {k} neighbours": partial(
                     rp3beta, alpha=alpha, beta=beta, neighbours=k
@@ -178,8 +165,8 @@ def link_methods(
                 for alpha, beta, k in product((0.7, 1.0), (0.0, 0.3, 0.6), neighbours)
             }
         ),
-        "EASE": Tuned({f"ridge {value:g}": partial(ease, ridge=value) for value in (10.0, 100.0, 1000.0)}),
-        "SVD": Tuned(
+        "EASE": tuned({f"ridge {value:g}": partial(ease, ridge=value) for value in (10.0, 100.0, 1000.0)}),
+        "SVD": tuned(
             {
                 f"rank {rank}{', normalised' if normalised else ''}": partial(
                     truncated_svd, rank=rank, normalised=normalised
@@ -187,7 +174,7 @@ def link_methods(
                 for rank, normalised in product(ranks, (False, True))
             }
         ),
-        "attribute cosine": Unseeded(_attribute_cosine),
+        "attribute cosine": unseeded(_attribute_cosine),
         "stack": lambda graph, seed: partial(stack, graph, seed=seed),
     }
     return methods | ({GENSIM_ROW: _poincare_method(n_components, on_progress)} if gensim else {})

@@ -16,13 +16,12 @@ from scipy import sparse
 from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.lists import best_products
 from heat_neo4j._kernels.sparse import dense_products
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j.linkpred.scorers import (
     DenseProductScorer,
     DirectedScorer,
     SparseProductScorer,
     SumScorer,
-    csr_parts,
-    parts_of_lists,
 )
 
 Array = NDArray[np.float64]
@@ -85,10 +84,10 @@ class AttributeRows:
         rows, columns, n = self.thin, sparse.csr_array(self.thin.T), self.thin.shape[0]
         nodes, none = np.arange(n), np.zeros(0, dtype=np.int32)
         found, values = best_products(
-            nodes, *csr_parts(rows), *csr_parts(columns), suits,
+            nodes, *CsrParts.of(rows), *CsrParts.of(columns), suits,
             nodes, np.zeros(n + 1, dtype=np.int64), none, _WORDS, _ALIKE,
         )  # fmt: skip
-        indptr, listed, products = parts_of_lists(found, values)
+        indptr, listed, products = CsrParts.of_lists(found, values)
         return sparse.csr_array((products, listed, indptr), shape=(n, n)).sorted_indices()
 
     def _places(self) -> Rows:

@@ -8,6 +8,7 @@ patterns with few relationships stay close to the common functions (partial pool
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -159,7 +160,7 @@ class LinkScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data; `from_dict` reads it."""
-        data: dict[str, Any] = _plain(asdict(self))
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in the place of tuples
         return data
 
     @classmethod
@@ -189,13 +190,6 @@ class LinkScore:
             lengths = {len(each) for each in asdict(curve).values()}
             if len(lengths) > 1 or 0 in lengths:
                 yield f"the reliability of {name!r} has empty columns or columns of different lengths"
-
-
-def _plain(value: Any) -> Any:
-    """Replace tuples by lists, as a round trip through JSON does."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _frozen(value: Any) -> Any:
@@ -348,14 +342,14 @@ class Sample(NamedTuple):
     links: Rows  # held-out links of the sources sampled with all candidates, (l, 2)
     pairs: Rows  # (m, 2)
     place: Rows  # of each pair's source among the sources of the pattern; rows may alternate between labels
-    values: Array  # (m, K); NaN if the pattern lacks the feature
     is_link: NDArray[np.bool_]
     is_fitted: NDArray[np.bool_]
     is_candidate: NDArray[np.bool_]  # candidates of sampled sources, sorted by source
     weight: Array  # sampling weight of a candidate
     offset: Array  # log odds correction for sampling: minus the log of the pair's sampling rate
-    direction: Array | None  # (m, D) direction features
-    one_way: NDArray[np.bool_]  # held-out relationships that are not reciprocated
+    values: Array = np.empty((0, 0))  # (m, K); NaN if the pattern lacks the feature
+    direction: Array | None = None  # (m, D) direction features
+    one_way: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # held-out and not reciprocated
 
     @property
     def fold(self) -> Rows:
@@ -481,31 +475,16 @@ def _sample(
         direction = np.column_stack(columns)
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
-    return Sample(**drawn._asdict(), values=np.column_stack(values), direction=direction, one_way=one_way)
-
-
-class _Drawn(NamedTuple):
-    """A `Sample` without its features."""
-
-    n_relationships: int
-    n_links: int
-    links: Rows
-    pairs: Rows
-    place: Rows
-    is_link: NDArray[np.bool_]
-    is_fitted: NDArray[np.bool_]
-    is_candidate: NDArray[np.bool_]
-    weight: Array
-    offset: Array
+    return drawn._replace(values=np.column_stack(values), direction=direction, one_way=one_way)
 
 
 def _draw(
     candidates: CandidatePairs, surroundings: Surroundings, own: Rows, held: Rows, most: MostSources
-) -> _Drawn:
+) -> Sample:
     """Sample sources with all their candidates, and negatives from all pairs.
 
     Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
-    from other pairs.
+    from other pairs. The sample has no features yet.
     """
     n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
@@ -529,7 +508,7 @@ def _draw(
     as_candidate[unmeasured] = drawn.share_of_linked
     rate = _rate(candidates, fitted, pairs) + as_candidate
     share = max(len(fitted), 1) / max(len(held), 1)
-    return _Drawn(
+    return Sample(
         n_relationships=len(own),
         n_links=len(held),
         links=links[np.isin(links[:, 0], drawn.sources)],

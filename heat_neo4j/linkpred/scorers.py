@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.dense import all_products, pair_products, vector_products
-from heat_neo4j._kernels.lists import NOBODY
 from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
 from heat_neo4j._kernels.sweeps import excess_of_rows
+from heat_neo4j._utils.csr import CsrParts
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rows = NDArray[np.int64]
-_Parts = tuple[NDArray[np.int64], NDArray[np.int32], Array]
 
 # The most expensive long rows are expanded or multiplied once for all pairs, up to this many numbers.
 HUB_ENTRIES = 1 << 20
@@ -165,9 +164,9 @@ class SparseProductScorer(DirectedScorer):
         return np.asarray(path_products(*left, *middle[0], *right, *self._hubs, *self._middle_hubs, u, v))
 
     @cached_property
-    def _matrices(self) -> list[_Parts]:
+    def _matrices(self) -> list[CsrParts]:
         matrices = (self._left, self._right, self._middle)
-        return [csr_parts(each) for each in matrices if each is not None]
+        return [CsrParts.of(each) for each in matrices if each is not None]
 
     @cached_property
     def _hubs(self) -> tuple[NDArray[np.int32], Array]:
@@ -176,7 +175,7 @@ class SparseProductScorer(DirectedScorer):
         place, hubs = _longest(length, length, width, _LONG)
         columns = self._right[hubs].toarray().T.astype(np.float64)
         if self._middle is not None:
-            columns = dense_products(*csr_parts(self._middle), np.ascontiguousarray(columns))
+            columns = dense_products(*CsrParts.of(self._middle), np.ascontiguousarray(columns))
         return place, np.ascontiguousarray(columns.T)
 
     @cached_property
@@ -187,7 +186,7 @@ class SparseProductScorer(DirectedScorer):
         uses = np.bincount(self._left.indices, minlength=len(length))
         place, hubs = _longest(length, length * uses, self.n_nodes, _LONG_MIDDLE)
         columns = np.ascontiguousarray(self._middle[hubs].toarray().T.astype(np.float64))
-        return place, np.asarray(dense_products(*csr_parts(self._right), columns))
+        return place, np.asarray(dense_products(*CsrParts.of(self._right), columns))
 
     @cached_property
     def _columns(self) -> sparse.csr_array:
@@ -214,21 +213,6 @@ def _longest(length: Rows, cost: Rows, width: int, least: int) -> tuple[NDArray[
 def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return the matrix with sorted columns in each row, which fixes the order of all sums."""
     return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
-
-
-def csr_parts(matrix: sparse.csr_array) -> _Parts:
-    """Return indptr, indices and data of a CSR array with the types that kernels expect."""
-    return (
-        matrix.indptr.astype(np.int64, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data.astype(np.float64, copy=False),
-    )
-
-
-def parts_of_lists(found: NDArray[np.int32], values: Array) -> _Parts:
-    """Return padded lists of columns and their values as the parts of a CSR array."""
-    there = found != NOBODY
-    return np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there]
 
 
 class DenseProductScorer(DirectedScorer):

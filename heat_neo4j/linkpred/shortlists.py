@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels.lists import NOBODY, best_products, fused
 from heat_neo4j._kernels.sweeps import NO_PARTNER
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.similarity import compared
@@ -25,7 +26,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
-from heat_neo4j.linkpred.scorers import csr_parts, parts_of_lists
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -43,29 +43,11 @@ _WORDS = 1_024
 _RANK = 60.0  # constant of reciprocal rank fusion (Cormack et al., 2009)
 
 
-class _Matrix(NamedTuple):
-    """A CSR array with the types that kernels expect."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: Array
-
-    @classmethod
-    def of(cls, matrix: Any) -> _Matrix:
-        """Convert a sparse matrix of any format."""
-        return cls(*csr_parts(sparse.csr_array(matrix)))
-
-    @classmethod
-    def of_lists(cls, found: Lists, values: Array) -> _Matrix:
-        """Convert padded lists and their values to rows of a matrix."""
-        return cls(*parts_of_lists(found, values))
-
-
 class _Steps(NamedTuple):
     """Two steps of a list from a source, largest weights of the first step first."""
 
-    first: _Matrix
-    second: _Matrix
+    first: CsrParts
+    second: CsrParts
     entries: int = _ENTRIES
 
 
@@ -75,9 +57,9 @@ class Surroundings:
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self._embedding, self._graph = embedding, graph
         links, _ = steps(graph, None)
-        rare_first = _Matrix.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
-        self._two_steps = _Steps(rare_first, _Matrix.of(links))
-        self._one_step = _Steps(_Matrix.of(sparse.eye_array(graph.n_nodes)), rare_first)
+        rare_first = CsrParts.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
+        self._two_steps = _Steps(rare_first, CsrParts.of(links))
+        self._one_step = _Steps(CsrParts.of(sparse.eye_array(graph.n_nodes)), rare_first)
         self._near: dict[bytes, Lists] = {}
         self._rows: dict[bytes, AttributeRows] = {}
 
@@ -99,17 +81,17 @@ class Surroundings:
         graph, ends = self._graph, (candidates.sources, candidates.targets)
         out, back = steps(graph, candidates.pattern)
         n_out, n_in = (np.diff(way.indptr) for way in (out, back))
-        rare_first = _Matrix.of(out @ sparse.diags_array(1.0 / np.maximum(n_in, 1)))
-        by_source = _Matrix.of(back @ sparse.diags_array(1.0 / np.sqrt(np.maximum(n_out, 1))))
+        rare_first = CsrParts.of(out @ sparse.diags_array(1.0 / np.maximum(n_in, 1)))
+        by_source = CsrParts.of(back @ sparse.diags_array(1.0 / np.sqrt(np.maximum(n_out, 1))))
         direct = {"two steps": self._two_steps, "popular": _popular(asked.targets, n_in)}
         similar = {"paths of three": _Steps(rare_first, by_source)}
         if candidates.pattern is not None:
             direct["joined otherwise"] = self._one_step
         if graph.attributes is not None and graph.n_attributes:
             of_sources, of_targets = (self._attributes(candidates, nodes) for nodes in ends)
-            own, words = _Matrix.of(of_sources.thin), _Matrix.of(of_targets.thin.T)
-            direct["alike targets"] = _Steps(_Matrix.of(of_targets.summed(out).unit().thin), words, _WORDS)
-            similar["targets of alike"] = _Steps(own, _Matrix.of(of_sources.thin.T), _WORDS)
+            own, words = CsrParts.of(of_sources.thin), CsrParts.of(of_targets.thin.T)
+            direct["alike targets"] = _Steps(CsrParts.of(of_targets.summed(out).unit().thin), words, _WORDS)
+            similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
             if of_sources is of_targets:
                 direct["alike"] = _Steps(own, words, _WORDS)
         return Shortlists(
@@ -117,8 +99,8 @@ class Surroundings:
             near=self._nearest(candidates, asked.sources, workers, on_progress),
             is_target=asked.is_target,
             has_targets=candidates.is_source & (n_out > 0),
-            joined=_Matrix.of(asked.joined),
-            out=_Matrix.of(out),
+            joined=CsrParts.of(asked.joined),
+            out=CsrParts.of(out),
             direct=direct,
             similar=similar,
         )
@@ -156,8 +138,8 @@ class Shortlists:
     near: Lists  # nearest nodes of each source
     is_target: NDArray[np.bool_]  # (N,)
     has_targets: NDArray[np.bool_]  # (N,): sources with at least one target
-    joined: _Matrix
-    out: _Matrix
+    joined: CsrParts
+    out: CsrParts
     direct: Mapping[str, _Steps]  # two steps to targets
     similar: Mapping[str, _Steps]  # two steps to other sources, whose targets are listed
 
@@ -181,7 +163,7 @@ class Shortlists:
         for name, two in self.direct.items():
             found[name], _ = self._best(sources, two, sources, self.is_target, _EACH)
         for name, two in self.similar.items():
-            alike = _Matrix.of_lists(*self._best(sources, two, sources, self.has_targets, _SIMILAR))
+            alike = CsrParts.of_lists(*self._best(sources, two, sources, self.has_targets, _SIMILAR))
             targets = _Steps(alike, self.out)
             found[name], _ = self._best(own, targets, sources, self.is_target, _EACH)
         return found
@@ -201,6 +183,6 @@ def _popular(targets: Rows, n_in: Rows) -> _Steps:
     """Return steps from every node to the most popular targets of the type."""
     n = len(n_in)
     most = np.sort(targets[np.argsort(-n_in[targets], kind="stable")[:_POPULAR]])
-    from_all = _Matrix(np.arange(n + 1), np.zeros(n, dtype=np.int32), np.ones(n))
+    from_all = CsrParts(np.arange(n + 1), np.zeros(n, dtype=np.int32), np.ones(n))
     weights = n_in[most].astype(np.float64)
-    return _Steps(from_all, _Matrix(np.array([0, len(most)]), most.astype(np.int32), weights))
+    return _Steps(from_all, CsrParts(np.array([0, len(most)]), most.astype(np.int32), weights))

@@ -15,7 +15,7 @@ from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import evaluate as command
 from heat_neo4j.evaluation import EvaluationError, evaluate_links
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
-from heat_neo4j.evaluation.methods import Tuned, link_methods
+from heat_neo4j.evaluation.methods import link_methods, tuned
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
@@ -134,7 +134,7 @@ def test_parameters_of_baselines_are_chosen_by_links_held_out_of_training() -> N
         return VectorScorer(sign * np.eye(3)[np.arange(50) % 3], np.eye(3)[np.arange(50) % 3])
 
     variants = {"against": partial(taste, sign=-1.0), "with": partial(taste, sign=1.0)}
-    scorers = Tuned(variants)(SPLIT.train, 0)
+    scorers = tuned(variants)(SPLIT.train, 0)
     scorers(RATED)
     assert scorers.chosen == {RATED: "with"}
     held_out = round(0.1 * SPLIT.train.n_edges)

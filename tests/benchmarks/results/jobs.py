@@ -24,8 +24,8 @@ from heat_neo4j.evaluation.methods import (
     SCORE_ROW,
     Method,
     OwnRows,
-    Unseeded,
     link_methods,
+    unseeded,
 )
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
@@ -201,12 +201,12 @@ def _heat_features(graph: Graph, seed: int, given: Mapping[str, Any]) -> NDArray
 
 _LINK_METHODS = link_methods(10, gensim=True)
 BASELINES: Mapping[str, Method] = {
-    "popularity": Unseeded(popularity),
-    "Adamic-Adar": Unseeded(adamic_adar),
+    "popularity": unseeded(popularity),
+    "Adamic-Adar": unseeded(adamic_adar),
     "attribute cosine": _LINK_METHODS["attribute cosine"],
-    "SVD": Unseeded(partial(truncated_svd, rank=10)),
+    "SVD": unseeded(partial(truncated_svd, rank=10)),
     GENSIM_ROW: _LINK_METHODS[GENSIM_ROW],
-    "paths of three": Unseeded(paths_of_three),
+    "paths of three": unseeded(paths_of_three),
 }
 """What HEAT is compared with in link prediction."""
 FEATURES: Mapping[str, Callable[[Graph, int, Mapping[str, Any]], NDArray[np.float64]]] = {

@@ -1,0 +1,35 @@
+"""The arrays of a sparse matrix, as kernels take them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels.lists import NOBODY
+
+
+class CsrParts(NamedTuple):
+    """The arrays of a CSR matrix with the types that kernels expect."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: Any) -> Self:
+        """Return the arrays of a sparse matrix of any format, copied if they have another type."""
+        csr = sparse.csr_array(matrix)
+        return cls(
+            csr.indptr.astype(np.int64, copy=False),
+            csr.indices.astype(np.int32, copy=False),
+            csr.data.astype(np.float64, copy=False),
+        )
+
+    @classmethod
+    def of_lists(cls, found: NDArray[np.int32], values: NDArray[np.float64]) -> Self:
+        """Return padded lists of columns and their values as the rows of a matrix."""
+        there = found != NOBODY
+        return cls(np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there])

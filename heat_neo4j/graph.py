@@ -364,13 +364,17 @@ class Graph:
         """
         if self.relationships is None:
             return {}
+        return self.relationships.schema(*self.label_sets())
+
+    def label_sets(self) -> tuple[list[tuple[str, ...]], NDArray[np.int64]]:
+        """Return the sets of labels that nodes have, each a sorted tuple, and each node's set, shape (N,)."""
         names = sorted(self.labels)
         carried = np.zeros((self.n_nodes, len(names)), dtype=np.bool_)
         for column, name in enumerate(names):
             carried[:, column] = self.labels[name]
         sets, code = np.unique(carried, axis=0, return_inverse=True)
         labels = [tuple(names[column] for column in np.flatnonzero(row).tolist()) for row in sets]
-        return self.relationships.schema(labels, code.ravel())
+        return labels, code.ravel()
 
     def __repr__(self) -> str:
         sizes = {"node": self.n_nodes, "edge": self.n_edges, "attribute": self.n_attributes}

@@ -723,7 +723,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         check_is_fitted(self, "embedding_")
         named = np.asarray(pairs, dtype=object) if hasattr(pairs, "shape") else None
         ends = list(pairs if named is None else named)
-        if any(isinstance(each, str) or len(each) != 2 for each in ends):
+        if any(isinstance(each, str) or not hasattr(each, "__len__") or len(each) != 2 for each in ends):
             raise ValueError("pairs must be a list of pairs of names: [(source, target), ...]")
         rows = np.column_stack([self._rows([each[end] for each in ends]) for end in (0, 1)])
         found = probabilities(self.graph_, self._fitted_scorers(), self._patterns(type), rows)

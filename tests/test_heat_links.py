@@ -195,6 +195,7 @@ def test_questions_about_a_graph_without_types() -> None:
         (lambda model: model.score_pairs([("u0", "i1")], "LIKES"), ValueError, "did you mean 'LIKED'"),
         (lambda model: model.score_pairs([("u0", "i1", "x")]), ValueError, "a list of pairs of names"),
         (lambda model: model.score_pairs(("u0", "i1")), ValueError, "a list of pairs of names"),
+        (lambda model: model.score_pairs([1, 2]), ValueError, "a list of pairs of names"),
         (lambda model: model.recommend("nobody"), ValueError, "no embedded node is named 'nobody'"),
         (lambda model: model.recommend("i0"), ValueError, "'i0' is not the source of any pattern: try"),
         (lambda model: model.recommend("u0", k=0), ValueError, "k must be at least 1"),

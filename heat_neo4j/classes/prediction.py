@@ -125,8 +125,7 @@ def _asked(graph: Graph, values: Sequence[Any], label: str | None) -> tuple[Rows
             raise ClassificationError(f"no node of the graph has the label {label!r}")
         suits = graph.labels[label]
     else:
-        masks = np.array([*graph.labels.values(), np.ones(graph.n_nodes, dtype=np.bool_)])
-        _, group = np.unique(masks, axis=1, return_inverse=True)
+        _, group = graph.label_sets()
         suits = np.isin(group, group[has])
     known = np.flatnonzero(has & suits)
     if len(known) < FEWEST:

@@ -129,7 +129,7 @@ def find_duplicates(
         raise NothingToCompareError("fewer than two nodes to compare")
     own = Names([texts[row] for row in rows.tolist()])
     around, points = surroundings(graph, rows), embedding[rows]
-    kinds = _label_sets(graph, rows)
+    kinds = graph.label_sets()[1][rows]
     pairs = _candidates(own, around, points, kinds, n_threads)
     pairs = _apart(graph, rows, pairs)
     sizes = np.bincount(kinds).astype(np.int64)
@@ -167,14 +167,6 @@ def find_duplicates(
         n_candidates=len(pairs),
         notes=tuple(notes),
     )
-
-
-def _label_sets(graph: Graph, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a code of the labels of each of some rows."""
-    if not graph.labels:
-        return np.zeros(len(rows), dtype=np.int64)
-    masks = np.column_stack([carries[rows] for carries in graph.labels.values()])
-    return np.unique(masks, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def _candidates(

@@ -478,10 +478,7 @@ class _Learner:
     def __init__(self, graph: Graph) -> None:
         assert graph.relationships is not None
         self._graph, self._relationships = graph, graph.relationships
-        carried = np.zeros((graph.n_nodes, len(graph.labels)), dtype=np.bool_)
-        for column, label in enumerate(sorted(graph.labels)):
-            carried[:, column] = graph.labels[label]
-        self._labels = np.unique(carried, axis=0, return_inverse=True)[1].ravel()
+        _, self._labels = graph.label_sets()
         self._types: dict[str, _Links] = {}
         self._shuffles: dict[tuple[str, bool], list[_Shuffled]] = {}
 

@@ -277,3 +277,16 @@ def test_nodes_that_are_all_of_another_kind_have_no_duplicates() -> None:
     )
     found = HEAT(n_components=2, random_state=0).fit(graph).duplicates(["same", "same", "same"])
     assert len(found) == found.n_candidates == 0
+
+
+def test_the_order_of_labels_changes_no_bit() -> None:
+    rng = np.random.default_rng(0)
+    joined, is_person = rng.integers(400, size=(2, 3_000)), rng.random(400) < 0.6
+    names = [str(row) for row in range(400)]
+    found = []
+    for labels in ({"Person": is_person, "Firm": ~is_person}, {"Firm": ~is_person, "Person": is_person}):
+        graph = Graph(sparse.csr_array((np.ones(3_000), tuple(joined)), shape=(400, 400)), labels=labels)
+        model = HEAT(n_components=2, walks_per_node=2, random_state=0, n_threads=1).fit(graph)
+        found.append(model.duplicates(names, k=50))
+    assert found[0].log_odds.tobytes() == found[1].log_odds.tobytes()
+    assert found[0].first.tobytes() == found[1].first.tobytes()

@@ -30,9 +30,6 @@ Array = NDArray[np.float64]
 Curve = tuple[ArrayLike, ArrayLike]
 
 _LINES = ("-", "--", "-.", ":")
-_MARKS = "osD^vP"
-_MOST_BINS = 60
-_FEWEST_BINS = 10
 _MOST_VECTORS = 3000  # more points are stored as pixels in .svg and .pdf
 _LEAST_SHARE = 1e-6
 _FEWEST = 5  # nodes that a median is drawn from

@@ -278,27 +278,31 @@ class _Ties:
     """Looks up the relationships between any two nodes of a graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph, of_types = graph, graph.relationships
-        self._matrices = (
-            {"": graph.adjacency}
-            if of_types is None
-            else {name: of_types.matrix(name, graph.n_nodes) for name in of_types.types}
-        )
+        self._graph, own = graph, graph.relationships
+        self._ends = {} if own is None else {name: own.of(name) for name in own.types}
 
     def between(self, first: int, second: int, only: str | None = None) -> tuple[Tie, ...]:
         """Return the relationships between two nodes in both directions, of the type `only` if given."""
+        if self._graph.relationships is None:
+            return (Tie("", forward=True),) if self._graph.adjacency[first, second] != 0.0 else ()
         return tuple(
             Tie(name, forward)
-            for name, matrix in self._matrices.items()
+            for name, ends in self._ends.items()
             if only in (None, name)
-            for forward, ends in ((True, (first, second)), (False, (second, first)))
-            if matrix[ends] != 0.0 and (name or forward)  # without types it leads both ways
+            for forward, pair in ((True, (first, second)), (False, (second, first)))
+            if _has(*ends, *pair)
         )
 
     def way(self, pair: tuple[int, int], nodes: Sequence[int], only: str | None = None) -> Way:
         stops = (pair[0], *nodes, pair[1])
         steps = tuple(self.between(first, second, only) for first, second in pairwise(stops))
         return Way(tuple(nodes), steps, tuple(self._graph.degrees[list(nodes)].tolist()))
+
+
+def _has(source: NDArray[np.int32], target: NDArray[np.int32], first: int, second: int) -> bool:
+    """Return whether a pair is among relationships sorted by source."""
+    low, high = np.searchsorted(source, np.array([first, first + 1], dtype=source.dtype))
+    return bool((target[low:high] == second).any())
 
 
 def _common(graph: Graph, pair: tuple[int, int]) -> list[tuple[int]]:

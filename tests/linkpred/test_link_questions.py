@@ -1,5 +1,6 @@
 """Recommendations and explanations of links, beside what slow Python makes of them."""
 
+import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from scipy import sparse
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.geometry.hyperboloid import pair_distances, radius
+from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
@@ -333,3 +334,22 @@ def test_a_model_without_probability_says_so(store_of, graph, points):
     assert "the nearest come first" in found["notes"][-1]
     assert found["patterns"][0]["links"][0]["probability"] is None
     assert link_questions.explain(ask, "0", "30").to_dict()["contributions"] == []
+
+
+def test_an_explanation_takes_no_memory_for_types_that_do_not_join_the_two() -> None:
+    n, n_types = 100_000, 200
+    ends = np.arange(n_types), np.arange(n_types) + n_types
+    pairs = {f"T{place}": (ends[0][[place]], ends[1][[place]]) for place in range(n_types)}
+    graph = Graph(
+        sparse.csr_array((np.ones(n_types), ends), shape=(n, n)),
+        relationships=Relationships.from_pairs(pairs),
+    )
+    points = lift(np.zeros((n, 2)))
+    tracemalloc.start()
+    found = explain_pair(points, graph, Pattern("", "T7", ""), (7, n_types + 7))
+    backward = explain_pair(points, graph, Pattern("", "T7", ""), (n_types + 7, 7))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert list(map(str, found.joined)) == ["-T7->"]
+    assert list(map(str, backward.joined)) == ["<-T7-"]
+    assert peak < 20_000_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -31,6 +30,7 @@ Codes = NDArray[np.int64]
 Rows = NDArray[np.int64]
 
 _MANY_NUMBERS = 20  # different ones: fewer are classes
+_LARGEST = float(np.finfo(np.float64).max)
 _CLEAR = 2.0  # standard errors by which the median must be worse
 
 
@@ -137,9 +137,9 @@ def _asked(graph: Graph, values: Sequence[Any], label: str | None) -> tuple[Rows
 
 def _check(values: Sequence[Any]) -> None:
     """Raise a ClassificationError for a value that is neither a class nor a number."""
-    usual = (str, int, float, np.integer, np.floating, np.bool_)
+    usual: Any = (str, int, float, np.integer, np.floating, np.bool_)
     for value in values:
-        if not isinstance(value, usual) or (not isinstance(value, str) and not math.isfinite(value)):
+        if not isinstance(value, usual) or (not isinstance(value, str) and not abs(value) <= _LARGEST):
             raise ClassificationError(
                 f"a value is a text, a number or a boolean, got {display_text(value, 80)} "
                 f"({type(value).__name__})"

@@ -133,6 +133,7 @@ def test_only_nodes_like_those_with_a_class_are_asked() -> None:
         ([str(row) for row in range(N)], "240 classes for 240 nodes: nothing to learn"),
         ([["a"]] * N, "a value is a text, a number or a boolean, got a .list"),
         ([math.inf] * N, "got inf .float"),
+        ([10**400] * N, "got 1000.* .int"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(values: list[Any], message: str) -> None:

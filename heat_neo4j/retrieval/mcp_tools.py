@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.statements import label_predicate
@@ -26,6 +26,10 @@ Count = Annotated[int, Field(description="How many", ge=1, le=MOST)]
 Label = Annotated[str | None, Field(description="Only nodes with this label; all nodes if not given")]
 Caption = Annotated[str | None, Field(description="Property with the names; the key if not given")]
 Property = Annotated[str, Field(description="A node property, such as a category, that some nodes lack")]
+Kind = Annotated[
+    Literal["class", "number"] | None,
+    Field(description="Predict known values, or any number; more than 20 different ones are numbers"),
+]
 Type = Annotated[str | None, Field(description="Such as User-RATED->Movie, if links of several are possible")]
 
 
@@ -85,7 +89,9 @@ class Tools:
 
         return explain(self._store, source, target, pattern=pattern, model=self._model).to_dict()
 
-    def classify(self, property: Property, k: Count = 10, label: Label = None) -> dict[str, Any]:
+    def classify(
+        self, property: Property, k: Count = 10, label: Label = None, kind: Kind = None
+    ) -> dict[str, Any]:
         """Predict a property of the nodes that lack it, from the nodes that have it; the surest first.
 
         Numbers lie between `low` and `high` for 80 % of nodes. `figures` says how good it was on nodes whose
@@ -93,7 +99,7 @@ class Tools:
         """
         from heat_neo4j.pipeline.class_questions import classify
 
-        found = classify(self._store, property, label=label, model=self._model).to_dict()
+        found = classify(self._store, property, label=label, kind=kind, model=self._model).to_dict()
         return {**found, "predicted": found["predicted"][:k], "count": len(found["predicted"])}
 
     def clusters(self, k: Count = 10) -> dict[str, Any]:

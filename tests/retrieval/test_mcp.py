@@ -163,6 +163,7 @@ async def check_groups(client, toy):
     assert (len(guessed["predicted"]), guessed["count"]) == (3, len(toy.keys) - toy.n_halves)
     assert {each["class"] for each in guessed["predicted"]} <= {"even", "odd"}
     assert guessed["figures"]["nodes"] == toy.n_halves
+    assert "only numbers can be" in await asked(client, "classify", property="half", kind="number")
     assert "has a property 'n`) DELETE n //'" in await asked(client, "classify", property="n`) DELETE n //")
 
 

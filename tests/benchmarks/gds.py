@@ -43,10 +43,12 @@ def fastrp(
     return _embed(connection, graph, "fastRP", configuration, attributes=attributes)
 
 
-def node2vec(connection: Connection, graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:
-    """Return the node2vec embedding of a graph: 10 walks of length 80, 5 iterations, one thread."""
+def node2vec(
+    connection: Connection, graph: Graph, n_components: int, seed: int, *, iterations: int = 5
+) -> NDArray[np.float64]:
+    """Return the node2vec embedding of a graph: 10 walks of length 80, one thread."""
     configuration = {
-        "embeddingDimension": n_components, "randomSeed": seed, "iterations": 5, "walkLength": 80,
+        "embeddingDimension": n_components, "randomSeed": seed, "iterations": iterations, "walkLength": 80,
         "walksPerNode": 10, "concurrency": 1,
     }  # fmt: skip
     return _embed(connection, graph, "node2vec", configuration, attributes=False)

@@ -19,7 +19,7 @@ from scipy import sparse
 from heat_neo4j._kernels.elementwise import cos, log, sin
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.encoder import EncodedTexts
-from heat_neo4j.attributes.values import (
+from heat_neo4j.attributes.kinds import (
     Block,
     Kind,
     Point,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.sparse import dense_products
 from heat_neo4j._utils.scratch import Scratch, slices
-from heat_neo4j.attributes.values import Block, Recipe, RecipeError, Rows
+from heat_neo4j.attributes.kinds import Block, Recipe, RecipeError, Rows
 from heat_neo4j.attributes.vectors import Lists
 from heat_neo4j.errors import ConfigError, ProjectionError
 

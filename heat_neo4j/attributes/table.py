@@ -38,7 +38,7 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
 from heat_neo4j.attributes.columns import Column, check_entry, make_column
 from heat_neo4j.attributes.encoder import load_encoder
-from heat_neo4j.attributes.values import (
+from heat_neo4j.attributes.kinds import (
     BadValuesError,
     Block,
     Date,
@@ -219,7 +219,7 @@ class AttributeTable:
         """Add the values of each property at the nodes `rows`, None for a missing value.
 
         Values are numbers, booleans, strings, lists of these, and the types of
-        `heat_neo4j.attributes.values`. Raises ProjectionError, with property and value, if a value cannot be
+        `heat_neo4j.attributes.kinds`. Raises ProjectionError, with property and value, if a value cannot be
         encoded or is inconsistent with earlier ones.
         """
         for attribute in self._attributes:

@@ -19,7 +19,7 @@ from scipy import sparse
 from heat_neo4j._kernels.projection import centre, make_unit, mean_of, project, random_signs
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import Scratch, slices
-from heat_neo4j.attributes.values import Block, Recipe, RecipeError, Rows, finite
+from heat_neo4j.attributes.kinds import Block, Recipe, RecipeError, Rows, finite
 from heat_neo4j.errors import ProjectionError
 
 FEWEST = 32

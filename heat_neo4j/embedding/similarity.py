@@ -17,7 +17,7 @@ from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.elementwise import cos
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.attributes.values import Kind, Recipe, is_text
+from heat_neo4j.attributes.kinds import Kind, Recipe, is_text
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.embedding.near_vectors import near_lists, vector_columns, with_attributes
 from heat_neo4j.embedding.near_words import Words

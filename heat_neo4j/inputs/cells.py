@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from heat_neo4j._utils.validation import is_integer
-from heat_neo4j.attributes.values import parse_date, parse_number
+from heat_neo4j.attributes.kinds import parse_date, parse_number
 
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 _TRUTH = {"true": True, "false": False}

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from heat_neo4j._utils.display import did_you_mean, plural
-from heat_neo4j.attributes.values import parse_number
+from heat_neo4j.attributes.kinds import parse_number
 
 _ENDS = (
     ("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), (":start_id", ":end_id"),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._utils.validation import to_float
-from heat_neo4j.attributes.values import Date, parse_number
+from heat_neo4j.attributes.kinds import Date, parse_number
 from heat_neo4j.graph import Relationships
 
 Rows = NDArray[np.int64]

@@ -41,7 +41,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.validation import is_integer
-from heat_neo4j.attributes.values import parse_number
+from heat_neo4j.attributes.kinds import parse_number
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance, check_weights, earliest_times
 from heat_neo4j.inputs.cells import parse_time, typed

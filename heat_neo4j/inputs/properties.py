@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._utils.display import did_you_mean, plural
+from heat_neo4j.attributes.kinds import Kind, example
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, odd_category
-from heat_neo4j.attributes.values import Kind, example
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.inputs.columns import node_column
 from heat_neo4j.inputs.names import check_names, check_names_meet

@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from heat_neo4j.attributes.values import Date, Duration, TimeOfDay
+from heat_neo4j.attributes.kinds import Date, Duration, TimeOfDay
 
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -15,8 +15,8 @@ from scipy.special import expit
 from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.frames import html_table, make_frame
 from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.attributes.table import Attribute
-from heat_neo4j.attributes.values import is_text
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import did_you_mean, display_text, plural
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.attributes.kinds import RecipeError
 from heat_neo4j.attributes.table import Attribute
-from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.keys import Key, NodeKeys, name_of
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.published import StoredLinks

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from heat_neo4j.attributes.kinds import Date, Duration, Point, RecipeError, TimeOfDay
 from heat_neo4j.attributes.table import Attribute, AttributeTable, described, encode
-from heat_neo4j.attributes.values import Date, Duration, Point, RecipeError, TimeOfDay
 from heat_neo4j.errors import ProjectionError
 from tests.support.naive_attributes import encode_slowly, on_sphere_slowly, texts_slowly
 

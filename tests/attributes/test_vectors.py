@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j._kernels.projection import project, random_signs
+from heat_neo4j.attributes.kinds import RecipeError
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described, encode
-from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.attributes.vectors import MOST, is_vector
 from heat_neo4j.errors import ProjectionError
 from tests.support import naive

@@ -17,7 +17,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.attributes.values import is_text
+from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.embedding.near_words import Words
 from tests.benchmarks.shelf.__main__ import add_sets, load
 

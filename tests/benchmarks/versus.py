@@ -78,7 +78,7 @@ class Reached:
         return ROW.format(self.name, f"{self.seconds:.1f}", *figures, mark)
 
 
-def frontier(rows: Sequence[Reached]) -> list[bool]:
+def frontier(rows: list[Reached]) -> list[bool]:
     """Return for each row whether no other one is as good in MRR and as cheap."""
     return [
         not any(

@@ -8,7 +8,7 @@ import neo4j.spatial
 import neo4j.time
 import pytest
 
-from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
+from heat_neo4j.attributes.kinds import Date, Duration, Point, TimeOfDay
 from heat_neo4j.database.read.reader import plain_values
 from tests.support.naive_attributes import day_slowly, days_slowly
 

@@ -16,8 +16,8 @@ import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
 
+from heat_neo4j.attributes.kinds import RecipeError
 from heat_neo4j.attributes.table import encode
-from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection

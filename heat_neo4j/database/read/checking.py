@@ -11,6 +11,7 @@ import numpy as np
 
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.attributes.kinds import Kind, RecipeError, parse_date
 from heat_neo4j.attributes.table import (
     Attribute,
     Attributes,
@@ -19,7 +20,6 @@ from heat_neo4j.attributes.table import (
     described,
     odd_category,
 )
-from heat_neo4j.attributes.values import Kind, RecipeError, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.counts import count_by_type

@@ -9,8 +9,8 @@ from typing import Any
 import neo4j
 import numpy as np
 
+from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.attributes.table import Attributes, AttributeTable
-from heat_neo4j.attributes.values import is_text
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection

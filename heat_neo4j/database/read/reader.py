@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
+from heat_neo4j.attributes.kinds import Date, Duration, Point, TimeOfDay
 from heat_neo4j.attributes.table import AttributeTable
-from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
@@ -42,7 +42,7 @@ def plain_values(values: list[Any]) -> list[Any]:
     """Return property values in the form that `AttributeTable` expects.
 
     They come as ``cypher/read/attributes.cypher`` returns them: dates and datetimes as numbers behind a null.
-    Dates, times, durations and points become `heat_neo4j.attributes.values`, and vectors lists; all other
+    Dates, times, durations and points become `heat_neo4j.attributes.kinds`, and vectors lists; all other
     values stay as they are, and a list that holds nothing else is returned itself.
     """
     if not set(map(type, values)) & set(_PLAIN):

@@ -28,6 +28,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.repetitions import repetitions
 from heat_neo4j.linkpred.splits import EdgeSplit, Split, split_edges
 from heat_neo4j.patterns import Pattern
 
@@ -110,7 +111,7 @@ def evaluate_links(
     rows = table.rows()
     if not rows:
         raise EvaluationError("; ".join(map(_nothing, wanted)))
-    notes = tuple(table.notes(rows, limits))
+    notes = (*table.notes(rows, limits), *repetitions(graph, wanted))
     return Evaluation(rows, seeds, sizes_of(graph), settings, notes, table.curves)
 
 

@@ -10,6 +10,7 @@ IJCAI (2019).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
 from heat_neo4j.graph import Graph, entries
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
+from heat_neo4j.linkpred.schema_rules import Evidence, is_rule
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern
 
@@ -31,6 +33,7 @@ Rows = NDArray[np.int64]
 _TYPES = 100  # the most common types are separate kinds; all others share one
 _HUB = 1_000  # nodes with more steps are skipped: paths through them cost most and say little
 _PATHS = 2_000_000  # maximum number of paths counted for a pattern
+_LINKS = 5_000  # links examined for an equivalent path
 _PRIOR = 2.0  # pseudo-counts at the average rate, for each rule
 _SUREST = 0.99  # maximum share of a rule's paths that a link closes
 _TOLERANCE = 1e-8  # on the gradient of the mean loss
@@ -144,17 +147,41 @@ class Implications:
         Scores of all paths between two nodes are added. The odds of a rule (the kinds of both steps) come
         from the share of its paths that a link closes, counted from sampled sources that have a link.
         """
+        paths, closed, rate = self._count(np.flatnonzero(self._is_source & (np.diff(self._own.indptr) > 0)))
+        share = np.minimum((closed + _PRIOR * rate) / (paths + _PRIOR), _SUREST)
+        return PathScorer(self._steps, share / (1.0 - share) / rate)
+
+    def repeated_paths(self) -> Iterator[tuple[tuple[int, int], int, int]]:
+        """Yield the paths of two other types that join nearly the same pairs as the pattern.
+
+        Each comes as the kinds of its steps, the number of links examined and how many of them it joins.
+        """
+        paths, closed, rate = self._count(np.flatnonzero(self._is_source))
+
+        def nearly_all(count: float, n: float) -> bool:
+            return is_rule(Evidence(int(n), int(n - count), n * (1.0 - rate)))
+
+        links = np.column_stack(self._own.nonzero()).astype(np.int64)
+        links = np.random.default_rng(len(links)).permutation(links)[:_LINKS]
+        is_other = np.arange(len(paths)) % (len(paths) // 2) != self._own_kind
+        for first, second in np.argwhere(np.outer(is_other, is_other) & (closed > 0)).tolist():
+            if nearly_all(closed[first, second], paths[first, second]):
+                only = np.zeros_like(paths)
+                only[first, second] = 1.0
+                n_joined = int(np.count_nonzero(PathScorer(self._steps, only).pairs(links)))
+                if nearly_all(n_joined, len(links)):
+                    yield (first, second), len(links), n_joined
+
+    def _count(self, sources: Rows) -> tuple[Array, Array, float]:
+        """Count paths, and those that a link closes, by kinds; return also the share of linked pairs."""
         steps, own = self._steps, self._own
-        sources = np.flatnonzero(self._is_source & (np.diff(own.indptr) > 0))
         sources = np.random.default_rng(len(sources)).permutation(sources)
         paths, closed, n_sources = count_paths(
             steps.indptr, steps.neighbours, steps.kinds, steps.n_kinds, steps.is_hub, sources,
             own.indptr.astype(np.int64), own.indices.astype(np.int32), self._is_target, _PATHS,
         )  # fmt: skip
         n_links = max(int(np.diff(own.indptr)[sources[:n_sources]].sum()), 1)
-        rate = n_links / (n_sources * int(self._is_target.sum()) + 1.0)
-        share = np.minimum((closed + _PRIOR * rate) / (paths + _PRIOR), _SUREST)
-        return PathScorer(steps, share / (1.0 - share) / rate)
+        return paths, closed, n_links / (n_sources * int(self._is_target.sum()) + 1.0)
 
 
 def _distinct(kinds: sparse.csr_array, own: int) -> tuple[Array, Rows]:

@@ -30,6 +30,7 @@ from heat_neo4j.linkpred.best_scored import best_of_shortlists
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.directions import directed, leanings
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
+from heat_neo4j.linkpred.repetitions import repetitions
 from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
@@ -309,6 +310,8 @@ def predict_links(
     if max_links is not None:
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
+    if score is not None:
+        notes += tuple(repetitions(graph, tuple(known)))
     notes += tuple(learned.sentences(dropped, search.left_out))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
     settings = {

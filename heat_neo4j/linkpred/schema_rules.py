@@ -506,7 +506,7 @@ class _Learner:
         n_full = int(np.count_nonzero(some == most))
         by_chance = n_nodes * float(pdtrc(most, counts.sum() / n_nodes))  # Poisson's tail
         evidence = Evidence(len(some), int(np.count_nonzero(some > most)), by_chance)
-        if most > 1 or not _is_rule(evidence):  # equal degrees above one, as in a lattice, are no rule
+        if most > 1 or not is_rule(evidence):  # equal degrees above one, as in a lattice, are no rule
             return None
         return Bound(most, n_full, evidence)
 
@@ -518,7 +518,7 @@ class _Learner:
         either = own[is_source[target[own]] & is_target[source[own]]]
         real = self._links(pattern.type)
         answered = Evidence(len(either), int(real.join(target[either], source[either]).sum()), None)
-        one_way = answered if len(either) and _is_rule(answered, _RARELY_BACK) else None
+        one_way = answered if len(either) and is_rule(answered, _RARELY_BACK) else None
         if not np.intersect1d(source, target).size:
             return one_way, None, None
         sample = own if len(own) <= _SAMPLE else np.sort(_generator().choice(own, _SAMPLE, replace=False))
@@ -538,7 +538,7 @@ class _Learner:
             shuffled = self._shuffled(pattern.type, ordered=acyclic is not None)
             least = min(count(each, each.source, each.target) for each in shuffled)
             evidence = Evidence(n, exceptions, float(least))
-            return evidence if _is_rule(evidence, rare) else None
+            return evidence if is_rule(evidence, rare) else None
 
         acyclic = None
         acyclic = judged(on_cycles, len(own), _RARELY_BACK)
@@ -580,7 +580,7 @@ class _Learner:
         for place, same_way in zip(*np.nonzero(by_chance > 0), strict=True):
             kind, count = types[place], int(joined[place, same_way])
             evidence = Evidence(len(source), count, float(by_chance[place, same_way]))
-            if kind == pattern.type or not _is_rule(evidence):
+            if kind == pattern.type or not is_rule(evidence):
                 continue
             first, last = self._relationships.of(kind) if same_way else self._relationships.of(kind)[::-1]
             n_of_kind = int(np.count_nonzero(is_source[first] & is_target[last]))
@@ -686,7 +686,7 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def _is_rule(evidence: Evidence, rare: float = _RARE) -> bool:
+def is_rule(evidence: Evidence, rare: float = _RARE) -> bool:
     """Return whether exceptions are rare, and far rarer than by chance."""
     most = _upper(evidence.n_exceptions, evidence.n)
     return most <= rare and (

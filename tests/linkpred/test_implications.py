@@ -15,6 +15,8 @@ from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.features import PairFeatures
 from heat_neo4j.linkpred.implications import TypedSteps
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
+from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.linkpred.repetitions import repetitions
 from heat_neo4j.linkpred.splits import latest_or_random, partly_given_back
 from heat_neo4j.patterns import Pattern
 
@@ -190,6 +192,24 @@ def test_an_implied_link_comes_first(kind: str) -> None:
         row = scorer.rows(source, source + 1)[0]
         row[joined[source]], row[source] = -np.inf, -np.inf
         assert (source, int(np.argmax(row))) in wanted
+
+
+def test_a_pattern_that_repeats_a_path_is_named() -> None:
+    triples = family()
+    graph = typed(240, triples)
+    grand = Pattern("A", "GRANDPARENT", "A")
+    n = len(triples["GRANDPARENT"])
+    said = list(repetitions(graph, [Pattern("A", kind, "A") for kind in triples]))
+    assert [each.split(":")[0] for each in said] == [
+        f"A-GRANDPARENT->A repeats -PARENT-> -PARENT-> ({n} of {n} pairs)"
+    ]
+    links = predict_links(points(240), graph, score=fitted()[2], patterns=[grand])
+    assert said[0] in links.notes
+    without = typed(240, {**triples, "GRANDPARENT": triples["GRANDPARENT"][::2]})  # half of the paths
+    assert not list(repetitions(without, [grand]))
+    drawn = np.random.default_rng(5).integers(0, 240, (n, 2))  # half of the links
+    more = typed(240, {**triples, "GRANDPARENT": np.concatenate((triples["GRANDPARENT"], drawn))})
+    assert not list(repetitions(more, [grand]))
 
 
 def test_many_types_are_few_kinds() -> None:

@@ -162,7 +162,7 @@ def _echo(text: str, *, err: bool = False, file: TextIO | None = None) -> None:
 def facts(rows: Iterable[tuple[str, str]]) -> None:
     """Print lines of a name and a text; an empty name continues the line above."""
     for name, text in rows:
-        print_line(f"{name:<14}{text}".rstrip())
+        print_line(f"{name:<13} {text}".rstrip())
 
 
 def headed(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:

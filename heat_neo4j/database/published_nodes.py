@@ -115,14 +115,15 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
 def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> str:
     """Return the element id of the node that `text` identifies; raises ProjectionError unless unique."""
     lookup = Lookup.of(nodes, text, labels)
-    found = dict.fromkeys(lookup.ids)
-    for statement in lookup.statements.values():
+    found = dict.fromkeys(lookup.ids, "")
+    for which, statement in lookup.statements.items():
         rows = connection.read(statement, {"heat_values": lookup.values}, doing="looking for the node")
-        found.update(dict.fromkeys(str(row["id"]) for row in rows))
-    which = " or ".join(lookup.statements)
+        found.update((str(row["id"]), which) for row in rows)
     if not found:
+        which = " or ".join(lookup.statements)
         raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
     if len(found) > 1:
+        which = " and ".join(dict.fromkeys(found.values()))
         advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"
         raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
     return next(iter(found))

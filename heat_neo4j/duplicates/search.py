@@ -153,7 +153,7 @@ def find_duplicates(
     apart = pair_distances(points, pairs)
     found = np.flatnonzero(chance >= min_probability)
     if len(pairs) and not len(found):
-        notes.append(f"no pair is likelier than {chance.max():.2g}: lower min_probability to list some")
+        notes.append(_none_likely(chance, comparisons[0], fitted.weights[:, 0]))
     order = found[np.lexsort((apart[found], -fitted.log_odds[found]))][:k]
     return Duplicates(
         first=rows[pairs[order, 0]],
@@ -167,6 +167,16 @@ def find_duplicates(
         n_candidates=len(pairs),
         notes=tuple(notes),
     )
+
+
+def _none_likely(chance: Array, by_names: Comparison, weights: Array) -> str:
+    """Return how likely the likeliest pair is, and how many pairs only their names speak for."""
+    note = f"no pair is likelier than {chance.max():.2g}: lower min_probability to list some"
+    is_same = (by_names.levels == len(by_names.reasons) - 1) & (weights > 0.0)
+    if namesakes := int(np.count_nonzero(is_same)):
+        has = "has" if namesakes == 1 else "have"
+        note += f"; {plural(namesakes, 'pair')} {has} the same name, least likely {chance[is_same].min():.2g}"
+    return note
 
 
 def _candidates(
@@ -208,4 +218,4 @@ def _reason(comparisons: Sequence[Comparison], weights: Array, place: int) -> st
         ", ".join(f"{levels[column]} ({weights[place, column]:+.1f})" for column in side[:_REASONS])
         for side in sides
     )
-    return f"{pro}; against: {con}" if con else pro
+    return "; ".join(each for each in (pro, con and f"against: {con}") if each)

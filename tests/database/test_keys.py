@@ -61,7 +61,7 @@ def test_a_key_holds_for_the_nodes_of_its_label_only():
     problems = list(key_problems(NAMED, places, values))
     assert len(problems) == 2
     assert problems[0].startswith(missing)
-    assert problems[1] == twice
+    assert problems[1] == f"{twice}; choose another property, or leave this key out"
     assert list(key_problems(NAMED, np.array([0, 1]), ["Up", 5])) == []  # each label has its own kind
 
 
@@ -105,9 +105,12 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
     assert database.asked == ["Movie) WHERE n.title", "Person) WHERE n.name"]
     assert found(database, "Up", NAMED, ["Person"]) == "4:x:3"
     assert found(database, ELEMENT_ID, NAMED) == ELEMENT_ID
-    several = "several nodes like that: Movie with title 'Up' or Person with name 'Up'; give a label, or"
+    several = "several nodes like that: Movie with title 'Up' and Person with name 'Up'; give a label, or"
     with pytest.raises(ProjectionError, match=several):
         found(database, "Up", NAMED)
+    three = NodeKeys.of({"Genre": "name", "Movie": "title", "Person": "name"})
+    with pytest.raises(ProjectionError, match=several):  # no genre is called so
+        found(database, "Up", three)
     with pytest.raises(ProjectionError, match="there is no Movie with title 'Ann' in database 'neo4j'"):
         found(database, "Ann", NAMED, ["Movie"])
     both = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Up": "4:x:1"}})

@@ -324,7 +324,7 @@ def test_each_label_is_found_and_named_by_its_own_key(store, cypher, lent):
     assert store.neighbours("5", key={"CloudOdd": "key"}, model=lent.model).element_id == lent.ids[5]
     cypher(f"MATCH (n:`{lent.label}` {{key: 5}}) SET n.code = 'n4'")
     with pytest.raises(
-        ProjectionError, match="CloudEven with name 'n4' or CloudOdd with code 'n4'; give a label"
+        ProjectionError, match="CloudEven with name 'n4' and CloudOdd with code 'n4'; give a label"
     ):
         store.neighbours("n4", model=lent.model)
     assert store.neighbours("n4", labels=["CloudOdd"], model=lent.model).element_id == lent.ids[5]

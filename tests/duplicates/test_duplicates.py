@@ -241,6 +241,17 @@ def test_a_list_without_a_likely_pair_says_how_likely_the_likeliest_is(case: Cas
     assert found.notes == (f"no pair is likelier than {best:.2g}: lower min_probability to list some",)
 
 
+def test_a_list_without_a_likely_pair_counts_pairs_of_the_same_name(case: Case) -> None:
+    names = [*case.names]
+    names[50] = names[90]
+    found = case.model.duplicates(names, label="Club", min_probability=1.0)
+    every = case.model.duplicates(names, label="Club", k=10**6)
+    pairs = zip(every.first.tolist(), every.second.tolist(), strict=True)
+    chance = dict(zip(pairs, every.probability.tolist(), strict=True))
+    assert found.notes[0].endswith(f"; 1 pair has the same name, least likely {chance[50, 90]:.2g}")
+    assert all(not each.startswith(";") for each in every.reasons)
+
+
 def test_pairs_have_the_same_labels_and_no_relationship() -> None:
     ends = (np.array([0, 0, 1, 2]), np.array([1, 4, 4, 4]))
     is_club = np.arange(5) < 4

@@ -263,6 +263,6 @@ def _no_coordinates(
         database = connection.server.database
         return ProjectionError(f"there is no node {element_id!r} in database {database!r}")
     return ProjectionError(
-        f"node {element_id!r} has no coordinates of model {model!r}: it is newer than the run, or not "
+        f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not "
         "of its projection; `heat refresh` places new nodes"
     )

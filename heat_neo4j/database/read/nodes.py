@@ -25,6 +25,7 @@ from heat_neo4j.errors import ProjectionError
 
 Positions = NDArray[np.int64]
 
+_OTHER_KEY = "choose another property, or leave this key out"
 _ELEMENT_ID = re.compile(r"(\d+:[^:]*:)\d+")
 
 
@@ -156,8 +157,9 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
     which = f"key {keys.by_label[label]!r}" + (f" of label {label!r}" if label else "")
     missing = sum(value is None for value in values)
     if missing:
-        must = "a key must be on all" + (" of its label" if label else "; or use LABEL=PROPERTY")
-        raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {must}")
+        must = "a key must be on all" + (" of its label" if label else "; use LABEL=PROPERTY")
+        end = f"{must}{';' if label else ','} {_OTHER_KEY}"
+        raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {end}")
     kinds = set(map(type, values))
     if kinds not in ({int}, {str}, set()):
         mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
@@ -167,12 +169,14 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
             rare = min(kinds, key=lambda kind: (counts[kind], kind.__name__))
             example = display_text(repr(next(value for value in values if type(value) is rare)), 60)
             problem += f"; {counts[rare]:,} of {len(values):,} are {rare.__name__}, such as {example}"
+            problem += ": store all as strings (toString)" if kinds == {int, str} else ""
         raise ProjectionError(problem)
     order = sorted(range(len(values)), key=values.__getitem__)
     twice = {values[one]: None for one, next_one in pairwise(order) if values[one] == values[next_one]}
     if twice:
         more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
-        raise ProjectionError(f"{which} is not unique: several nodes have {next(iter(twice))!r}{more}")
+        several = f"several nodes have {next(iter(twice))!r}{more}"
+        raise ProjectionError(f"{which} is not unique: {several}; {_OTHER_KEY}")
     return np.array(order, dtype=np.int64)
 
 

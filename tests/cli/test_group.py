@@ -116,6 +116,10 @@ def test_vv_prints_the_traceback_before_the_line():
         (["--bogus"], "No such option"),
         (["chek"], "No such command 'chek': did you mean 'check'? (see `heat --help`)"),
         (["embed", "--alfa", "1"], "No such option"),
+        (
+            ["cypher", "run", "nearest", "--model", "m"],
+            "No such option: --model; a parameter of the query is -p model=VALUE",
+        ),
         (["embed", "--alpha", "2"], "Invalid value for '--alpha': 2.0 is not in the range 0<=x<=1"),
         (["embed", "--aggregation", "mean"], "Invalid value for '--aggregation'"),
         (["embed", "left", "over"], "Got unexpected extra arguments (left over)"),

@@ -717,8 +717,8 @@ def _in_words(rules: PatternRules) -> Iterator[tuple[Rule, str]]:
     source, target = (name or "node" for name in (source, target))
     whole = display_text(str(rules.pattern), 3 * _LONGEST)
     for bound, rule, holder, what in (
-        (rules.per_source, Rule.PER_SOURCE, source, f"{kind} to a {target}"),
-        (rules.per_target, Rule.PER_TARGET, target, f"incoming {kind} from a {source}"),
+        (rules.per_source, Rule.PER_SOURCE, source, f"{kind} to {_a(target)}"),
+        (rules.per_target, Rule.PER_TARGET, target, f"incoming {kind} from {_a(source)}"),
     ):
         if bound is not None:
             most = "one" if bound.most == 1 else f"{bound.most:,}"
@@ -745,6 +745,10 @@ def _in_words(rules: PatternRules) -> Iterator[tuple[Rule, str]]:
             for each in rules.exclusions
         )
         yield Rule.EXCLUDED, f"{whole} excludes {others}"
+
+
+def _a(label: str) -> str:
+    return f"an {label}" if label[0] in "AEIOaeio" else f"a {label}"
 
 
 def _of(evidence: Evidence) -> str:

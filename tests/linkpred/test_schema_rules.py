@@ -314,16 +314,16 @@ def test_the_kept_proposals_are_those_of_a_plain_loop(made: tuple) -> None:  # t
 
 def test_sentences_count_what_was_dropped_and_show_no_control_characters() -> None:
     package, maintainer = np.arange(200), 200 + np.arange(200) % 9
-    labels = {"Pack\x1b[2J": np.arange(209) < 200, "Person": np.arange(209) >= 200}
+    labels = {"Pack\x1b[2J": np.arange(209) < 200, "Editor": np.arange(209) >= 200}
     graph = graph_of(209, labels, MAINTAINS=(maintainer, package))
-    pattern = Pattern("Person", "MAINTAINS", "Pack\x1b[2J")
+    pattern = Pattern("Editor", "MAINTAINS", "Pack\x1b[2J")
     rules = learn_schema_rules(graph, [pattern])
     pairs = np.array([(200, 1), (200, 2), (201, 3), (201, 1)])
     found = rules.apply(graph, [pattern], np.zeros(4, int), pairs, np.zeros(4))
     assert found.dropped == ({Rule.PER_TARGET: 3, Rule.LINKED: 1},)
     (line,) = rules.sentences({pattern: found.dropped[0]})
     assert line.startswith(
-        "each Pack\\x1b[2J has at most one incoming MAINTAINS from a Person (200 of 200 have one"
+        "each Pack\\x1b[2J has at most one incoming MAINTAINS from an Editor (200 of 200 have one"
     )
     assert line.endswith("; 3 proposals dropped")
     (about,) = rules.sentences_about(graph, 1, Rule.PER_TARGET)

@@ -16,18 +16,18 @@ from tests.classes.test_classes import predict_classes
 N, LONELY = 900, 100
 
 
-def shop(seed: int = 0) -> tuple[Graph, list[float]]:
+def shop(seed: int = 0, n: int = N) -> tuple[Graph, list[float]]:
     """Return products bought together, with tags, and skewed prices that follow both; the last are alone."""
     rng = np.random.default_rng(seed)
-    level = rng.random(N)
+    level = rng.random(n)
     near = np.abs(level[:, None] - level) < 0.05
-    joined = np.triu(rng.random((N, N)) < np.where(near, 0.06, 0.001), k=1)
-    tags = rng.random((N, 12)) < np.where(
+    joined = np.triu(rng.random((n, n)) < np.where(near, 0.06, 0.001), k=1)
+    tags = rng.random((n, 12)) < np.where(
         np.abs(level[:, None] - np.linspace(0.0, 1.0, 12)) < 0.15, 0.5, 0.05
     )
     joined[:, -LONELY:], joined[-LONELY:], tags[-LONELY:] = False, False, False
     graph = Graph(sparse.csr_array(joined * 1.0), sparse.csr_array(tags * 1.0))
-    return graph, np.round(np.exp(5.0 * level + rng.normal(0.0, 0.2, N)), 2).tolist()
+    return graph, np.round(np.exp(5.0 * level + rng.normal(0.0, 0.2, n)), 2).tolist()
 
 
 def hidden(values: list[Any], seed: int = 1) -> list[Any]:
@@ -119,7 +119,7 @@ def test_repeats_to_the_bit() -> None:
 
 
 def test_few_numbers_are_classes_unless_asked_otherwise() -> None:
-    graph, truth = shop()
+    graph, truth = shop(n=400)
     stars = [round(2.0 * np.log(each)) / 2.0 for each in truth]
     found = predict_classes(graph, None, hidden(stars))
     assert (
@@ -130,7 +130,7 @@ def test_few_numbers_are_classes_unless_asked_otherwise() -> None:
     many = predict_classes(graph, None, hidden([round(each) % 40 for each in truth]), kind="class")
     assert len(many.classes) > 20
     with pytest.raises(ClassificationError, match="only numbers can be predicted as numbers"):
-        predict_property(graph, None, hidden(["a", "b"] * (N // 2)), kind="number")
+        predict_property(graph, None, hidden(["a", "b"] * 200), kind="number")
 
 
 def test_what_tells_no_more_than_the_median_is_refused() -> None:

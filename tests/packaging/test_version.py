@@ -85,6 +85,7 @@ def test_without_git_the_version_is_that_of_the_fallback_or_is_told(copied):
     assert version_of(copied, **{variable: "3.2.1"}) == "3.2.1"
 
 
+@pytest.mark.xdist_group("tests/packaging/test_wheel.py")  # which needs the same build
 def test_an_sdist_keeps_the_version_that_it_was_built_with(built, tmp_path):
     shutil.unpack_archive(built[0], tmp_path)
     (folder,) = tmp_path.iterdir()

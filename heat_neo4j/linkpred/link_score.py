@@ -427,13 +427,18 @@ def samples_of(
     graph: Graph,
     features: Sequence[str] = FEATURES,
     on_progress: Progress = no_progress,
+    *,
+    most: MostSources | None = None,
 ) -> dict[str, Sample]:
-    """Return the sample that each common pattern is fitted to and measured on, by the pattern's text."""
+    """Return the sample that each common pattern is fitted to and measured on, by the pattern's text.
+
+    `most` defaults to as many sources as fit into memory.
+    """
     split, points = held_out
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
     of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
     samples: dict[str, Sample] = {}
-    most = MostSources.of_each(len(patterns))
+    most = most or MostSources.of_each(len(patterns))
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
         samples[_name(pattern)] = _sample(

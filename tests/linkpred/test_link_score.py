@@ -18,13 +18,13 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
-from heat_neo4j.linkpred import rankings
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
 from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.linkpred.rankings import MostSources
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
@@ -134,7 +134,7 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
     _, graph, score = fitted()
     split, points = embed_without(MODEL, graph)
     features, lists = PairFeatures(points, split.train), Surroundings(points, split.train)
-    most = rankings.MostSources()
+    most = MostSources()
     sample = module._sample(split, features.of(pattern), lists, graph, pattern, FEATURES, most)
     scorer = score.scorers(points, split.train)(pattern)
     np.testing.assert_allclose(sample.log_odds(score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9)
@@ -403,12 +403,11 @@ def test_rounding_errors_of_a_feature_tell_no_pairs_apart() -> None:
     assert len(predict_links(model, graph, 3, score=score)) == 0  # leaves are not linked to one another
 
 
-def test_samples_of_many_patterns_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_smaller_sample_counts_for_as_many_pairs() -> None:
     _, graph = directed()
     held_out = embed_without(MODEL, graph)
     usual = module.samples_of(held_out, graph)
-    monkeypatch.setattr(rankings, "_OTHERS_IN_ALL", 8 * len(usual))
-    for name, small in module.samples_of(held_out, graph).items():
+    for name, small in module.samples_of(held_out, graph, most=MostSources(others=8)).items():
         linked = np.unique(small.pairs[small.is_link, 0])
         assert len(np.setdiff1d(small.pairs[small.is_candidate, 0], linked)) <= 8
         assert small.weight.sum() == pytest.approx(usual[name].weight.sum(), rel=0.2)

@@ -199,9 +199,9 @@ def pattern_lines(
                 line += f"; {measured['n_links']:,} held out: MRR {measured['mrr']:.2f}"
                 line += _beside(measured)
                 line += f", Hits@10 {measured['hits_at_10']:.2f}"
-                line += f", precision at 10 {measured['precision_at_10']:.2f}"
+                line += f", precision at 10 per source {measured['precision_at_10']:.2f}"
                 if measured.get("precision_at_written") is not None:
-                    line += f", of as many pairs as relationships {measured['precision_at_written']:.2f}"
+                    line += f", P@written {measured['precision_at_written']:.2f}"
                 if measured.get("recall") is not None:
                     line += f", candidates' recall {measured['recall']:.2f}"
             if measured.get("direction_accuracy") is not None:

@@ -100,7 +100,7 @@ def test_the_next_command_has_both_labels_and_only_columns_that_make_attributes(
     *_, loaded, _, _, left_out, after = result.stdout.splitlines()
     assert loaded == "Loaded        60 nodes of label User and Film, 60 of them new"
     assert left_out == (
-        "Left out      sku, about (too many different texts: if they are not identifiers, use --text); "
+        "Not in Next   sku, about (too many different texts: if they are not identifiers, use --text); "
         "none (no value)"
     )
     assert after == (

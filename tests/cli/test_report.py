@@ -67,8 +67,8 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
             "link_score": {"figures": {"A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular}},
         },
     )  # fmt: skip
-    short = ", Hits@10 0.75, precision at 10 0.10"
-    after = f"{short}, of as many pairs as relationships 0.05, candidates' recall 0.97"
+    short = ", Hits@10 0.75, precision at 10 per source 0.10"
+    after = f"{short}, P@written 0.05, candidates' recall 0.97"
     assert list(pattern_lines(run)) == [
         f"A-R->B: 3; 12 held out: MRR 0.50 (popularity 0.25, paths of \\x1b three 0.38){after}",
         f"A-S->B: 2; 12 held out: MRR 0.50{short}",

@@ -97,7 +97,7 @@ def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[t
         kind: ", ".join(name for name in poor if poor[name] == kind) for kind in dict.fromkeys(poor.values())
     }
     if poor:
-        yield "Left out", "; ".join(f"{left_out} ({_LEFT_OUT[kind]})" for kind, left_out in reasons.items())
+        yield "Not in Next", "; ".join(f"{listed} ({_LEFT_OUT[kind]})" for kind, listed in reasons.items())
     named = ["features"] if graph.features is not None else graph.columns
     columns = [name for name in named if name not in poor]
     words = ["heat", "embed", *(word for label in names.labels for word in ("--label", label))]

@@ -117,8 +117,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         training in buckets (see `n_parts`) predicts links as well as in batches. Training that diverges
         restarts with half the rate. ``training_["effective_learning_rate"]`` is what was used.
     batch_size : int, at least 1, default: 320, or N / 96 up to 1,280
-        Walk positions per batch. Each walk gives 10; points move only after the batch. At most N / 8 on small
-        graphs.
+        Walk positions per batch. At most 10 are from one walk; points move only after the batch. At most
+        N / 8 on small graphs.
     n_epochs : int, at least 1, default 1
         Passes over the walks.
     n_parts : int, at least 1, default: by number of nodes
@@ -140,7 +140,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         resumes, with the same bits, when `fit` is called again with the same graph and parameters.
     scheduler : str, optional
         Dask scheduler, such as tcp://host:8786; its workers share the scratch folder. They train buckets and
-        find links, and must see the folder at the same path. For a ``distributed.Client`` pass
+        must see the folder at the same path; links are predicted here. For a ``distributed.Client`` pass
         ``client.scheduler.address``. The bits do not change.
     random_state : int, at least 0, or numpy.random.RandomState, default: drawn, and recorded
         Seed: the same graph, parameters and seed give the same bits. With a RandomState or None it is drawn;
@@ -562,7 +562,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         levels : sequence of int, optional
-            How many clusters each level has, ascending; about ten and sqrt(N) if not given, with a level
+            How many clusters each level has, ascending; up to ten and sqrt(N) if not given, with a level
             between them in a graph of more than 10,000 nodes.
         previous : Clusters, optional
             Clusters of an earlier version of the graph. Nodes keep their cluster unless they have clearly
@@ -641,7 +641,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Returns
         -------
         PredictedLinks
-            The same bits for any number of threads, and on the workers of `scheduler`.
+            The same bits for any number of threads.
 
         Raises
         ------

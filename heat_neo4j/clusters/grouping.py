@@ -28,7 +28,7 @@ _LOYALTY = 1.25  # how many times as far its own centre may be as the nearest be
 
 
 def usual_levels(n_nodes: int) -> tuple[int, ...]:
-    """Return how many groups each level has: about ten on the first, sqrt(N) on the last.
+    """Return how many groups each level has: up to ten on the first, sqrt(N) on the last.
 
     >>> usual_levels(800), usual_levels(65_000)
     ((9, 28), (10, 50, 255))

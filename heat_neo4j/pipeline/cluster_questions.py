@@ -34,7 +34,7 @@ def clusters(
 
     Parameters
     ----------
-    levels : sequence of int, at least 1, default: as published, or 10 and sqrt(nodes)
+    levels : sequence of int, at least 1, default: as published, or up to 10 and sqrt(nodes)
         Number of clusters of a level, fewest first. Earlier clusters are ignored.
     previous : existing file, or Clusters, default: those in the database
         Clusters of an earlier version, as --output wrote them. Nodes keep their cluster unless they clearly

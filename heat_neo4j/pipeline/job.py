@@ -39,7 +39,7 @@ class LinkOptions:
     ----------
     k : int, at least 1, optional, default 10
         Links for each node; the patterns of its label share them.
-    max_links : int, at least 1, default: as many as it has relationships
+    max_links : int, at least 1, default: the pattern's number of relationships
         Maximum number of links of each pattern.
     patterns : sequence of str, default: the graph's patterns, except rare ones
         What to predict, such as 'User-RATED->Movie'; * is any name.

@@ -262,7 +262,9 @@ def _the_pattern(
     if not allowed:
         raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))
     several = ", ".join(map(str, allowed))
-    raise ProjectionError(f"a link from {source!r} to {target!r} may be of {several}: name one (--predict)")
+    raise ProjectionError(
+        f"a link from {source!r} to {target!r} may be of {several}: name one (--predict; in Python, pattern=)"
+    )
 
 
 def _no_pattern(

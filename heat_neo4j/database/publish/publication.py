@@ -487,8 +487,8 @@ def rollback(
     """Publish the previous version again.
 
     Coordinates, vector index and predicted links change together, in one step for readers by version. The
-    replaced version is kept until the next run, so a second rollback undoes the first. It takes as long as
-    writing a version.
+    replaced version is kept until the next publication, so a second rollback undoes the first. It takes as
+    long as writing a version.
 
     Parameters
     ----------

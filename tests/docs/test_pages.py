@@ -125,10 +125,9 @@ def embed_command():
 
 def find_similar(page, reader, live):
     """The page filters by a year, which the loaded files put into `features`."""
-    neighbours, shown, listed, status, scan = reader.run_commands(page).values()
+    neighbours, shown, status, scan = reader.run_commands(page).values()
     assert [line.split()[0] for line in neighbours.splitlines()[1:6]] == nearest(live)
     assert shown == load_query("nearest").copy({"label": "Paper", "property": "id"})
-    assert {line.split()[0] for line in listed.splitlines()[1:]} >= {"nearest", "missing_links"}
     assert "ONLINE" in status.upper()
     (block,) = reader.take(page, "python")
     live.cypher("MATCH (n:Paper) SET n.year = n.features[0]")
@@ -399,10 +398,7 @@ def work_in_python(page, reader, live):
     assert "Valjean" in characters
     assert [from_frame.splitlines()[place].split() for place in (0, 6)] == [COLUMNS, COLUMNS]
     assert re.search(r"^4 +\w+ ", from_frame, re.MULTILINE), "five features of the explanation"
-    shape, header, *links = from_files.splitlines()
-    assert shape == f"({N_PAPERS}, 11)"
-    assert header.split() == COLUMNS
-    assert len(links) == 5
+    assert from_files == f"({N_PAPERS}, 11)\n"
 
 
 def load_and_choose(page, reader, live):

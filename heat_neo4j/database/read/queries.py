@@ -64,8 +64,8 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
         Such as ``"nearest"``; those in ``search/`` use the model's index, not the file's.
     **parameters
         ``label`` and ``property``, if the query has them: they are inserted into the statement, so that an
-        index over them is used; ``property`` defaults to the model's keys. Also values of the file's
-        parameters; those not marked required have defaults.
+        index over them is used; ``property`` defaults to the model's keys. Also ``model``, and values of the
+        file's parameters; those not marked required have defaults.
 
     Returns
     -------

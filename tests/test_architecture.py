@@ -15,7 +15,7 @@ LEVEL = {room: level for level, floor in enumerate(FLOORS) for room in floor} | 
 MOST_MODULES = 25
 ONLY_IN = {
     "apscheduler": {"worker"},
-    "distributed": {"_utils", "embedding", "linkpred"},  # the last names its client's type
+    "distributed": {"_utils", "embedding"},
     "prometheus_client": {"worker"},
     "llvmlite": {"_kernels"},
     "neo4j": {"database"},

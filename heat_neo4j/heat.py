@@ -1018,7 +1018,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Returns
         -------
         data frame
-            Also "radius", the hyperbolic distance from the origin, and "node", the node names, which are the
+            Also "radius", the hyperbolic distance from the centre, and "node", the node names, which are the
             index in pandas.
 
         Raises

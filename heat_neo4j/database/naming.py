@@ -59,7 +59,7 @@ class WriteNames:
     embedding : str, default: <model>Embedding
         Node property for the coordinates, a list of floats.
     radius : str, default: <model>Radius
-        Node property for the radius, the hyperbolic distance from the origin.
+        Node property for the radius, the hyperbolic distance from the centre.
     run : str, default: <model>Run
         Node property for the id of the run that trained the coordinates.
     link_type : str, default: <MODEL>_PREDICTED

@@ -175,7 +175,7 @@ class ShownNode:
     element_id: str
     labels: tuple[str, ...]
     name: str  # display name: its key as one line, otherwise a label and the number in its element id
-    radius: float  # its distance from the origin: small is general, large is specific
+    radius: float  # its distance from the centre
     properties: Mapping[str, Any]  # properties to show, None if missing
     links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not requested
     key: Any = None  # the stored value of its key; None if it has none

@@ -118,7 +118,7 @@ class LinkExplanation:
     distance : float
         Hyperbolic distance between the two nodes.
     source_radius, target_radius : float
-        Hyperbolic distance of the node from the origin.
+        Hyperbolic distance of the node from the centre.
     joined : tuple of Tie
         Existing relationships between the two nodes.
     shared : tuple of Way

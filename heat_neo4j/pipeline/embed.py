@@ -52,7 +52,7 @@ def embed(
 ) -> RunReport:
     """Embed a projection of the database and publish coordinates and predicted links together.
 
-    Each node gets its coordinates in hyperbolic space, its distance from the origin and the id of the run.
+    Each node gets its coordinates in hyperbolic space, its distance from the centre and the id of the run.
     The new version replaces the published one only when it is complete; if anything goes wrong, that one
     stays.
 

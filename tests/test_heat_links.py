@@ -257,15 +257,15 @@ def test_pairs_of_all_links_of_a_model_are_the_rows(model: HEAT) -> None:
         np.testing.assert_array_equal(np.asarray(shown[name]), frame[name].to_numpy()[:10])
 
 
-def test_links_below_the_least_probability_are_left_out_and_counted(model: HEAT) -> None:
+def test_links_below_the_least_probability_are_left_out_with_a_note(model: HEAT) -> None:
     whole = model.predict_links(k=4, min_probability=0.0)
     least = float(np.quantile(whole.probability, 0.6))
     likely = model.predict_links(k=4, min_probability=least)
     kept = whole.probability >= least
     np.testing.assert_array_equal(likely.probability, whole.probability[kept])
     np.testing.assert_array_equal(likely.target, whole.target[kept])
-    (note,) = (each for each in likely.notes if "below it left out" in each)
-    assert note.startswith(f"min_probability {least:g}: ")
+    (note,) = (each for each in likely.notes if "left out" in each)
+    assert note == f"links with a probability below min_probability, {least:g}, are left out"
     assert (likely.search["min_probability"], whole.search["min_probability"]) == (least, 0.0)
     none = predict_links(model, model.graph_, 4, min_probability=0.1)
     assert (len(none), none.probability) == (0, None)

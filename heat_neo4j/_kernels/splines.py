@@ -67,3 +67,17 @@ def spline_sums(places: Places, shares: Shares, weights: Array, n_knots: int) ->
                 sums[place] += weights[i] - part
                 sums[place + 1] += part
     return sums[:n_knots]
+
+
+@njit(cache=True, nogil=True)
+def sums_of_least(
+    first: NDArray[np.float32], second: NDArray[np.float32], u: NDArray[np.int64], v: NDArray[np.int64]
+) -> Array:
+    """Return the sum over columns of the smaller of ``first[u]`` and ``second[v]`` for pairs, shape (m,)."""
+    sums = np.zeros(u.shape[0])
+    for i in range(u.shape[0]):
+        total = 0.0
+        for k in range(first.shape[1]):
+            total += min(first[u[i], k], second[v[i], k])
+        sums[i] = total
+    return sums

@@ -104,6 +104,17 @@ class Reliability:
         """Interpolate the probability at each score; below the lowest bin it falls as the odds do."""
         return self._at(log_odds, self.probability)
 
+    def log_odds_at(self, probability: float) -> float:
+        """Return the lowest score with at least a probability > 0; infinite if none has it."""
+        shares, scores = np.array(self.probability), np.array(self.log_odds)
+        if probability > shares[-1]:
+            return np.inf
+        if probability <= shares[0]:
+            return float(scores[0] + np.log(probability / shares[0]))
+        place = np.searchsorted(shares, probability)
+        between = slice(place - 1, place + 1)
+        return float(np.interp(probability, shares[between], scores[between]))
+
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array]:
         """Return both ends of the 95 % interval of the probability at each score."""
         return self._at(log_odds, self.low), self._at(log_odds, self.high)

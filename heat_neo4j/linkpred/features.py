@@ -101,6 +101,10 @@ class Feature(CombinedScorer):
         (scorer,) = self._scorers
         return Feature(scorer, log=self._log, back=scorer.reversed())
 
+    def ceiling(self) -> Array | None:
+        """Return an upper bound of each first node's values; None for a difference."""
+        return super().ceiling() if len(self._scorers) == 1 else None
+
     def _combined(self, scores: Sequence[Array]) -> Array:
         there, *back = [np.log1p(np.maximum(each, 0.0)) if self._log else each for each in scores]
         return there - back[0] if back else there

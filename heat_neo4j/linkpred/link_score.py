@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, logit
 
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -249,6 +249,13 @@ class LinkScorer(DirectedScorer):
         if known is not None:
             return known.at(log_odds)
         return np.asarray(expit(np.asarray(log_odds, dtype=np.float64)))
+
+    def log_odds_at(self, probability: float) -> float:
+        """Return the lowest log odds with at least a probability in [0, 1]; infinite if none have it."""
+        known = self.score.reliability.get(self.name)
+        if known is None or probability == 0.0:
+            return float(logit(probability))
+        return known.log_odds_at(probability)
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array] | None:
         """Return both ends of the 95 % interval of `probability`; None if the pattern was not measured."""

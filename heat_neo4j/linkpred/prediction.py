@@ -38,8 +38,8 @@ from heat_neo4j.patterns import Pattern, link_limits
 
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
-_UNLIKELY = "min_probability {1:g}: {0} below it left out"
-_NONE_LIKELY = "; none remain for {}{} (highest: {:.2g})"
+_UNLIKELY = "links with a probability below min_probability, {:g}, are left out"
+_NONE_LIKELY = "; none remain for {}{}"
 _SHOWN = 10  # rows in a notebook
 
 MIN_PROBABILITY = 0.05
@@ -218,6 +218,11 @@ class _Found(NamedTuple):
     directed: NDArray[np.bool_]
     against: NDArray[np.bool_]  # whether the out/in ratios of both ends favour the other direction
 
+    def some(self, mask: NDArray[np.bool_]) -> _Found:
+        """Return the links that a mask selects."""
+        columns = {name: column[mask] for name, column in self._asdict().items() if column is not None}
+        return self._replace(**columns)
+
 
 @one_blas_thread()
 def predict_links(
@@ -300,13 +305,15 @@ def predict_links(
     )
     learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
     with WorkerThreads(threads) as workers:
-        search = _Search(model, graph, score, learned, (min_degree, max_degree), workers)
+        search = _Search(model, graph, score, learned, (min_degree, max_degree), least, workers)
         found = [
             search.links(pattern, *limit, on_progress) for pattern, limit in zip(wanted, limits, strict=True)
         ]
-    if least > 0.0:
-        found, note = _likely(found, wanted, least)
-        notes += (_NO_PROBABILITY.format(least),) if score is None else note
+    if least > 0.0 and score is None:
+        found = [each.some(np.zeros(len(each.pairs), dtype=np.bool_)) for each in found]
+        notes += (_NO_PROBABILITY.format(least),)
+    elif any(len(each.pairs) < total for each, (_, total) in zip(found, limits, strict=True)):
+        notes += _note_on_unlikely(least, search.unlikely)
     if max_links is not None:
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
@@ -338,19 +345,20 @@ class _Search:
         score: LinkScore | None,
         rules: SchemaRules,
         degrees: tuple[int, int | None],
+        least: float,
         workers: WorkerThreads,
     ) -> None:
         self._embedding, self._graph, self._workers = embedding, graph, workers
-        self._rules, (self._min_degree, self._max_degree) = rules, degrees
+        self._least, self._rules, (self._min_degree, self._max_degree) = least, rules, degrees
         self._scorers = None if score is None else score.scorers(embedding, graph)
         self._surroundings = Surroundings(embedding, graph)
+        self.unlikely: list[Pattern | None] = []
+        """Patterns without a link of the minimum probability."""
         self.left_out: dict[Pattern | None, dict[Rule, int]] = {}
         """Number of sources and targets of each pattern that each rule allows no further link."""
 
-    def links(
-        self, pattern: Pattern | None, most: int | None, total: int | None, on_progress: Progress
-    ) -> _Found:
-        """Return a pattern's links: at most `most` per node and `total` overall."""
+    def links(self, pattern: Pattern | None, most: int | None, total: int, on_progress: Progress) -> _Found:
+        """Return a pattern's links: at most `most` per node and `total` overall, without unlikely ones."""
         graph, embedding, workers = self._graph, self._embedding, self._workers
         candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
         progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
@@ -359,11 +367,16 @@ class _Search:
             return _of_distance(*near, graph, candidates)
         scorer = self._scorers(pattern)
         asked = self._open(candidates)
-        if not asked.size:
-            return _scored(np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), scorer)
-        lists = self._surroundings.of(candidates, asked, workers, progress)
-        pairs, scores = best_of_shortlists(scorer, lists, most or total or 0, workers, progress)
-        pairs, scores = _ranked(scorer, asked, pairs, scores, most, total)
+        floor = scorer.log_odds_at(self._least)
+        pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
+        if asked.size and floor < np.inf:
+            lists = self._surroundings.of(candidates, asked, workers, progress)
+            pairs, scores = best_of_shortlists(scorer, lists, most or total, workers, progress, floor)
+            pairs, scores = _ranked(scorer, asked, pairs, scores, most, total)
+        likely = scorer.probability(scores) >= self._least
+        pairs, scores = pairs[likely], scores[likely]
+        if asked.size and not len(pairs):
+            self.unlikely.append(pattern)
         return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
 
     def _open(self, candidates: CandidatePairs) -> CandidatePairs:
@@ -378,10 +391,21 @@ class _Search:
 
 def _limits(
     k: int | None, max_links: int | None, patterns: Mapping[Pattern, int]
-) -> list[tuple[int | None, int | None]]:
+) -> list[tuple[int | None, int]]:
     """Return the maximum links per node and per pattern, by default the pattern's number of relationships."""
     each = [None] * len(patterns) if k is None else link_limits(k, patterns)
     return [(most, max_links or total) for most, total in zip(each, patterns.values(), strict=True)]
+
+
+def _note_on_unlikely(least: float, without: Sequence[Pattern | None]) -> tuple[str, ...]:
+    """Return a line on links below the minimum probability, if there is one, and patterns without others."""
+    if least == 0.0:
+        return ()
+    note = _UNLIKELY.format(least)
+    if without:
+        more = f" and {plural(len(without) - 3, 'other pattern')}" if len(without) > 3 else ""
+        note += _NONE_LIKELY.format(", ".join(str(each or "the graph") for each in without[:3]), more)
+    return (note,)
 
 
 def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_degree: int | None) -> None:
@@ -401,29 +425,6 @@ def _no_rules(graph: Graph, patterns: Mapping[Pattern, int]) -> SchemaRules:
     if graph.relationships is None:
         return SchemaRules((PatternRules(None, graph.n_edges),))
     return SchemaRules(tuple(PatternRules(each, count) for each, count in patterns.items()))
-
-
-def _likely(
-    found: Sequence[_Found], wanted: Sequence[Pattern | None], least: float
-) -> tuple[list[_Found], tuple[str, ...]]:
-    """Return each pattern's links with at least a probability, and a line on what is left out, if anything.
-
-    No link remains of a pattern without probabilities.
-    """
-    kept, unlikely, none = [], 0, {}
-    for pattern, links in zip(wanted, found, strict=True):
-        chances = np.zeros(len(links.pairs)) if links.probability is None else links.probability
-        likely = chances >= least
-        columns = {name: column for name, column in links._asdict().items() if column is not None}
-        kept.append(links._replace(**{name: column[likely] for name, column in columns.items()}))
-        unlikely += int(np.count_nonzero(~likely))
-        if len(likely) and not likely.any():
-            none[str(pattern or "the graph")] = float(chances.max())
-    note = _UNLIKELY.format(plural(unlikely, "link"), least)
-    if none:
-        more = f" and {plural(len(none) - 3, 'other pattern')}" if len(none) > 3 else ""
-        note += _NONE_LIKELY.format(", ".join(list(none)[:3]), more, max(none.values()))
-    return kept, (note,) if unlikely else ()
 
 
 def _joined(

@@ -44,6 +44,10 @@ class PairScorer(Protocol):
 class DirectedScorer(PairScorer, Protocol):
     """Scores pairs (u, v) of M first and N second nodes, which may be different sets; `n_nodes` is N."""
 
+    def ceiling(self) -> Array | None:
+        """Return an upper bound of each first node's scores, shape (M,); None if none is known."""
+        return None
+
     def reversed(self) -> DirectedScorer:
         """Return the scorer that gives (v, u) the score of (u, v)."""
 
@@ -107,6 +111,10 @@ class NodeScorer(DirectedScorer):
         """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         return np.asarray(self._combine.outer(self._first[begin:end], self._second))
 
+    def ceiling(self) -> Array:
+        """Return an upper bound of each first node's scores; `combine` must be increasing."""
+        return np.asarray(self._combine(self._first, self._second.max()))
+
     def reversed(self) -> Self:
         """Return the scorer of (v, u); `combine` must be symmetric."""
         return type(self)(self._second, self._combine, self._first)
@@ -146,6 +154,13 @@ class SparseProductScorer(DirectedScorer):
     def sparse_rows(self, begin: int, end: int) -> sparse.csr_array:
         """Return the nonzero scores of nodes `begin` to `end` - 1 as a sparse array."""
         return sparse.csr_array(self._rows(slice(begin, end)) @ self._columns)
+
+    def ceiling(self) -> Array:
+        """Return an upper bound of each first node's scores, shape (M,)."""
+        most = abs(self._right).max(axis=0).toarray()
+        if self._middle is not None:
+            most = abs(self._middle) @ most
+        return np.asarray(abs(self._left) @ most)
 
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""
@@ -262,6 +277,12 @@ class CombinedScorer(DirectedScorer):
         """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         return self._combined([each.rows(begin, end) for each in self._scorers])
 
+    def ceiling(self) -> Array | None:
+        """Return an upper bound of each first node's scores; `_combined` must be increasing."""
+        most = [each.ceiling() for each in self._scorers]
+        known = [each for each in most if each is not None]
+        return self._combined(known) if len(known) == len(most) else None
+
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""
         return self._of(each.reversed() for each in self._scorers)
@@ -317,6 +338,11 @@ class VectorScorer(DirectedScorer):
         """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
         # einsum sums in a fixed order; a BLAS matrix product depends on the number of threads.
         return np.asarray(np.einsum("ij,kj->ik", self._first[begin:end], self._second))
+
+    def ceiling(self) -> Array:
+        """Return an upper bound of each first node's scores, shape (M,) (Cauchy and Schwarz)."""
+        lengths = [np.sqrt(np.einsum("ij,ij->i", each, each)) for each in (self._first, self._second)]
+        return np.asarray(lengths[0] * lengths[1].max())
 
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""

@@ -25,9 +25,10 @@ from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, em
 from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.fit import cannot_embed
 from heat_neo4j.pipeline.job import LinkOptions
-from heat_neo4j.pipeline.memory import RunSize, memory_of, run_size
+from heat_neo4j.pipeline.memory import LinkEnds, RunSize, memory_of, run_size
 
 _LINKS = LinkOptions()
 _PILOT_NODES = 12_000  # most nodes of the part that the pilot runs on
@@ -262,8 +263,10 @@ class _Pilot(NamedTuple):
                 again = replace(size, walks_per_node=walks).pairs / max(size.pairs, 1)
                 again *= sum(self.training(size).values())
                 stages["calibrate"] = again + (perf_counter() - began) * growth
-        known = counted_patterns(graph)[0] if graph.relationships is not None else (None,)
-        ends = [ends_of(graph, pattern) for pattern in known]
+        known: list[tuple[Pattern | None, int]] = [(None, graph.n_edges)]
+        if graph.relationships is not None:
+            known = list(counted_patterns(graph)[0].items())
+        ends = [ends_of(graph, pattern) for pattern, _ in known]
         searched: float
         if score is None:  # both ends are searched
             own = sum(int(np.count_nonzero(source | target)) for source, target in ends)
@@ -272,13 +275,16 @@ class _Pilot(NamedTuple):
             own = sum(int(np.count_nonzero(source)) for source, _ in ends)
             searched = self.denser(size) * sum(each.sources - each.full for each in size.patterns)
         began, k = perf_counter(), max(each.per_source for each in size.patterns)
+        least = 0.0 if score is None else size.min_probability
         found = predict_links(
-            self.model, graph, k, min_probability=0.0, rules=False, score=score, n_threads=size.threads
+            self.model, graph, k, min_probability=least, rules=False, score=score, n_threads=size.threads
         )
         stages["links"] = (perf_counter() - began) * searched / max(own, 1) * self.farther(size)
-        if found.probability is None or not len(found):
+        if score is None:
             return stages, 1.0
-        return stages, float(np.mean(found.probability >= size.min_probability))
+        counts = [(int(source.sum()), int(target.sum())) for source, target in ends]
+        most = [LinkEnds(*each, k, total).links for each, (_, total) in zip(counts, known, strict=True)]
+        return stages, min(len(found.source) / max(sum(most), 1), 1.0)
 
 
 def _n_relationships(graph: Graph) -> int:

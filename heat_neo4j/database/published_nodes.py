@@ -112,23 +112,6 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
     return VersionScope(row["version"], nodes, row["linkRun"], link_type, indexed, labels)
 
 
-def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> str:
-    """Return the element id of the node that `text` identifies; raises ProjectionError unless unique."""
-    lookup = Lookup.of(nodes, text, labels)
-    found = dict.fromkeys(lookup.ids, "")
-    for which, statement in lookup.statements.items():
-        rows = connection.read(statement, {"heat_values": lookup.values}, doing="looking for the node")
-        found.update((str(row["id"]), which) for row in rows)
-    if not found:
-        which = " or ".join(lookup.statements)
-        raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
-    if len(found) > 1:
-        which = " and ".join(dict.fromkeys(found.values()))
-        advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"
-        raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
-    return next(iter(found))
-
-
 def _asked_for(
     nodes: NodesByKey, chosen: Sequence[str] | None
 ) -> Iterator[tuple[Fragment | Sequence[str], str, str]]:
@@ -299,18 +282,3 @@ def read_node_links(
         return {node: found.get(node, ()) for node in nodes}
 
     return connection.read_transaction(work, doing="reading predicted links")
-
-
-def find_published_node(
-    connection: Connection, node: str, *, model: str = "heat", labels: Sequence[str] | None = None
-) -> str:
-    """Return the element id of a node by the value of its key, as `find_neighbours` finds it.
-
-    Parameters are those of `find_neighbours`; an element id, there or not, is returned as it is.
-
-    Raises
-    ------
-    ProjectionError
-        If the model is not published, or there is not exactly one node of that key.
-    """
-    return find_node(connection, read_scope(connection, model).nodes, node, labels)

@@ -11,10 +11,11 @@ from heat_neo4j.database.publish.publication import rollback, write_lease
 from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import clear, prune
 from heat_neo4j.database.publish.writer import Run, WriteOptions, write_embedding, write_links, write_values
-from heat_neo4j.database.published_nodes import find_published_node, read_node_links
+from heat_neo4j.database.published_nodes import read_node_links
 from heat_neo4j.database.read.checking import check_projection
 from heat_neo4j.database.read.counts import count_projection, full_sources, sample_schema
 from heat_neo4j.database.read.key_advice import key_advice
+from heat_neo4j.database.read.node_lookup import find_published_node
 from heat_neo4j.database.read.published import (
     covers,
     read_embedding,

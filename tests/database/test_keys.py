@@ -1,10 +1,13 @@
 """Keys of one label or several: a node's own property, its name, its place among rows, how it is found."""
 
+import re
+
 import numpy as np
 import pytest
 
 from heat_neo4j.database.keys import NodeKeys, name_of
-from heat_neo4j.database.published_nodes import NodesByKey, find_node
+from heat_neo4j.database.published_nodes import NodesByKey
+from heat_neo4j.database.read.node_lookup import find_node
 from heat_neo4j.database.read.nodes import key_problems, rows_by_key
 from heat_neo4j.errors import ProjectionError
 
@@ -84,7 +87,10 @@ class Database:
         self.nodes, self.asked = nodes, []
         self.server = type("Server", (), {"database": "neo4j"})
 
-    def read(self, statement, parameters, doing):
+    def read(self, statement, parameters=None, doing=""):
+        if doing == "reading names":
+            names = {"labels": list(MASKS), "keys": list(FILMS.properties), "types": [], "predicted": []}
+            return [{**names, "id": None}]
         (line,) = (line for line in statement.splitlines() if line.startswith("MATCH"))
         self.asked.append(line.removeprefix("MATCH (n:").removesuffix(" IN $heat_values").replace("`", ""))
         key = self.asked[-1].replace(") WHERE n.", ".")
@@ -113,6 +119,13 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
         found(database, "Up", three)
     with pytest.raises(ProjectionError, match="there is no Movie with title 'Ann' in database 'neo4j'"):
         found(database, "Ann", NAMED, ["Movie"])
+    for labels, key, message in (
+        (["Itm", "Movie"], "code", "no node label 'Itm' in database 'neo4j': there are Movie, Person, Tag"),
+        (None, {"Moive": "title"}, "no node label 'Moive' in database 'neo4j': did you mean 'Movie'?"),
+        (None, "tilte", "no property 'tilte' in database 'neo4j': did you mean 'title'?"),
+    ):
+        with pytest.raises(ProjectionError, match=re.escape(message)):
+            find_node(database, NodesByKey((), NAMED), "Ann", labels, key)
     both = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Up": "4:x:1"}})
     assert found(both, "Up", NAMED) == "4:x:1"  # one node with both labels
 

@@ -288,8 +288,9 @@ def test_a_node_that_is_not_there_is_told(store, cloud):
     for node, options, message in [
         ("n999", {}, f"there is no {cloud.label} with name 'n999' in database"),
         ("21", {}, f"there is no {cloud.label} with name '21'"),
-        ("n21", {"key": "nosuch"}, f"there is no {cloud.label} with nosuch 'n21'"),
-        ("n21", {"labels": ["Cloudy"]}, "there is no Cloudy with name 'n21'"),
+        ("n21", {"key": "naem"}, "no property 'naem' in database .*: did you mean 'name'?"),
+        ("n21", {"labels": [f"{cloud.label}y"]}, f"no node label .*: did you mean '{cloud.label}'?"),
+        ("n21", {"key": {f"{cloud.label}y": "name"}}, f"no node label .*: did you mean '{cloud.label}'?"),
         ("4:00000000-0000-0000-0000-000000000000:1", {}, "there is no node '4:00000000.*' in database"),
         ("0", {"key": "group"}, "there are several nodes like that: .* with group '0'; give an element id"),
         ("9" * 30, {"key": "key"}, "there is no .* with key '9999"),

@@ -135,7 +135,7 @@ def test_filters_properties_and_other_keys(toy, graphrag, langchain):
     [
         ("What is near p9?", {}, "there is no .* with key 'What is near p9"),
         ("q'\"`]}) DETACH DELETE m //", {}, "there is no .* with key"),
-        ("p9", {"labels": ["No`where"]}, "there is no No`where with key 'p9'"),
+        ("p9", {"labels": ["No`where"]}, "no node label 'No`where' in database"),
         ("p9", {"model": "no model"}, "model 'no model' has no published coordinates"),
     ],
 )

@@ -19,10 +19,10 @@ from heat_neo4j.database.published_nodes import (
     Showing,
     ShownNode,
     VersionScope,
-    find_node,
     links_part,
     read_scope,
 )
+from heat_neo4j.database.read.node_lookup import find_node
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
@@ -198,7 +198,7 @@ def find_neighbours(
             _require_shown(connection, answer, show or ())
             return answer
         if failure is None:
-            raise _no_coordinates(connection, scope.nodes.by(key), node, labels, model)
+            raise _no_coordinates(connection, scope.nodes, node, labels, key, model)
         if "no such vector schema index" not in str(failure):
             raise failure
         gone = f"an index of model {model!r} is missing: run `heat index create`"
@@ -254,10 +254,15 @@ def _neighbour(row: Mapping[str, Any], showing: Showing) -> Neighbour:
 
 
 def _no_coordinates(
-    connection: Connection, nodes: NodesByKey, node: str, labels: Sequence[str] | None, model: str
+    connection: Connection,
+    nodes: NodesByKey,
+    node: str,
+    labels: Sequence[str] | None,
+    key: Key | None,
+    model: str,
 ) -> ProjectionError:
     """Return the error for a search without a start node."""
-    element_id = find_node(connection, nodes, node, labels)
+    element_id = find_node(connection, nodes, node, labels, key)
     statement = load_statement("read/node_there")
     if not connection.read(statement, {"node": element_id}, doing="looking for the node"):
         database = connection.server.database

@@ -1,0 +1,52 @@
+"""Find the published node that a user's text identifies."""
+
+from collections.abc import Sequence
+
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.keys import Key, NodeKeys
+from heat_neo4j.database.published_nodes import Lookup, NodesByKey, read_scope
+from heat_neo4j.database.read.scope import require_names
+from heat_neo4j.errors import ProjectionError
+
+
+def find_node(
+    connection: Connection,
+    nodes: NodesByKey,
+    text: str,
+    labels: Sequence[str] | None,
+    key: Key | None = None,
+) -> str:
+    """Return the element id of the node that `text` identifies; raises ProjectionError unless unique.
+
+    The parameters are those of `find_neighbours`.
+    """
+    nodes = nodes.by(key)
+    lookup = Lookup.of(nodes, text, labels)
+    found = dict.fromkeys(lookup.ids, "")
+    for which, statement in lookup.statements.items():
+        rows = connection.read(statement, {"heat_values": lookup.values}, doing="looking for the node")
+        found.update((str(row["id"]), which) for row in rows)
+    if not found:
+        require_names(connection, [*(labels or ()), *NodeKeys.of(key).labels], nodes.keys.properties)
+        which = " or ".join(lookup.statements)
+        raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
+    if len(found) > 1:
+        which = " and ".join(dict.fromkeys(found.values()))
+        advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"
+        raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
+    return next(iter(found))
+
+
+def find_published_node(
+    connection: Connection, node: str, *, model: str = "heat", labels: Sequence[str] | None = None
+) -> str:
+    """Return the element id of a node by the value of its key, as `find_neighbours` finds it.
+
+    Parameters are those of `find_neighbours`; an element id, there or not, is returned as it is.
+
+    Raises
+    ------
+    ProjectionError
+        If the model is not published, or there is not exactly one node of that key.
+    """
+    return find_node(connection, read_scope(connection, model).nodes, node, labels)

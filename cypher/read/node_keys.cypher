@@ -1,7 +1,8 @@
 // Property keys of some nodes, except those that our runs wrote. Parameters: limit.
 CALL () {
   MATCH (run:HeatRun {createdBy: 'heat_neo4j'})
-  UNWIND [run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty] AS name
+  UNWIND [run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty]
+         + coalesce(run.valueProperties, []) AS name
   WITH name WHERE name IS :: STRING
   UNWIND ['', 'Staged', 'Previous'] AS copy
   RETURN collect(DISTINCT name + copy) AS written

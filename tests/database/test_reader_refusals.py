@@ -241,15 +241,18 @@ BAD = {
     [
         ("labels", ["HeatModell", "HeatRunn", "HeatVersions"], (f"{NODE}x", NODE)),
         ("relationships", ["HEAT_WRITE_LOCKS", "READER_PREDICTEDD"], (f"{LINK}x", LINK)),
-        ("attributes", ["createdBi", "tokens", "weights", "ours11"], ("keyy", "key")),
+        ("attributes", ["createdBi", "tokens", "weights", "ours11", "ours33"], ("keyy", "key")),
         ("weight", ["numbers", "ranks", "keyy"], ("weigth", "weight")),
     ],
 )
 def test_names_of_our_bookkeeping_are_not_offered(store, cypher, part, near_ours, near_theirs):
-    cypher(PLAIN + "SET a.ours1 = 1, a.ours2 = 1 CREATE (a)-[:READER_PREDICTED {rank: 1}]->(b)")
+    cypher(
+        PLAIN + "SET a.ours1 = 1, a.ours2 = 1, a.ours3 = 1, a.ours3Previous = 1 "
+        "CREATE (a)-[:READER_PREDICTED {rank: 1}]->(b)"
+    )
     cypher(
         f"CREATE (:HeatRun:{OTHER} {{createdBy: 'heat_neo4j', linkType: 'READER_PREDICTED', "
-        "embeddingProperty: 'ours1', runProperty: 'ours2'})"
+        "embeddingProperty: 'ours1', runProperty: 'ours2', valueProperties: ['ours3']})"
     )
     ours = "{createdBy: 'heat_neo4j', previous: 'x', token: 'x', model: 'x', name: 'x'}"
     cypher(
@@ -263,6 +266,11 @@ def test_names_of_our_bookkeeping_are_not_offered(store, cypher, part, near_ours
             store.read_graph(Projection(**{part: name if part == "weight" else [name]}))
         assert ("did you mean" in str(caught.value)) is (name == wrong)
         assert (repr(right) in str(caught.value)) is (name == wrong)
+        if part == "attributes":
+            with pytest.raises(ProjectionError, match=f"has a property {name!r}") as caught:
+                store.read_property(store.read_graph(Projection([NODE])), name)
+            assert (": did you mean 'key'?" in str(caught.value)) is (name == wrong)
+            assert "ours" not in str(caught.value).replace(name, "")
 
 
 @pytest.mark.parametrize(("setup", "options", "message"), BAD.values(), ids=BAD)

@@ -24,7 +24,7 @@ from heat_neo4j.database.read.cursors import prefetch_parts
 from heat_neo4j.database.read.element_ids import StoredKeys
 from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
 from heat_neo4j.database.read.relationships import RelationshipTable
-from heat_neo4j.database.read.scope import Scope
+from heat_neo4j.database.read.scope import Scope, keys_of_nodes
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance
@@ -327,8 +327,8 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
             f"{gone} of {graph.n_nodes} nodes were deleted since the graph was read: read again"
         )
     if all(value is None for value in values):
-        keys = connection.read(load_statement("read/names"), doing="reading names")[0]["keys"]
-        raise ProjectionError(f"no node of the projection has a property {name!r}{did_you_mean(name, keys)}")
+        hint = did_you_mean(name, keys_of_nodes(connection, list(graph.labels)))
+        raise ProjectionError(f"no node of the projection has a property {name!r}{hint}")
     return values
 
 

@@ -104,6 +104,11 @@ def require_names(connection: Connection, labels: Sequence[str], properties: Seq
             raise _unknown(connection, "property", name, names.keys_of_nodes(labels))
 
 
+def keys_of_nodes(connection: Connection, labels: Sequence[str]) -> list[str]:
+    """Return the property keys of some nodes with one of the labels, except those that runs wrote."""
+    return _Names(connection, _existing_names(connection)).keys_of_nodes(labels)
+
+
 def _existing_names(connection: Connection) -> dict[str, Any]:
     """Return the names in the database that a statement can hold, and the element id of some node."""
     found = connection.read(load_statement("read/names"), doing="reading names")[0]

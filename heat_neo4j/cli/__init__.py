@@ -38,7 +38,13 @@ COMMANDS = {
 HOMES = {"duplicates": "links", "rollback": "versions", "prune": "versions"}
 
 
-@click.group(cls=HeatGroup, lazy=COMMANDS, homes=HOMES, invoke_without_command=True)
+@click.group(
+    cls=HeatGroup,
+    lazy=COMMANDS,
+    homes=HOMES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="heat")
 @click.pass_context
 def heat(context: click.Context) -> None:

@@ -70,6 +70,7 @@ def test_every_option_is_explained_and_every_help_ends_with_an_example(path, com
     if not isinstance(command, HeatGroup):
         shown = CliRunner().invoke(heat, [*path[1:], "--help"])
         assert shown.exit_code == 0
+        assert CliRunner().invoke(heat, [*path[1:], "-h"]).stdout == shown.stdout
         assert shown.stdout.rstrip().splitlines()[-1].startswith("  ")
         assert f"\n  {' '.join(path)}" in shown.stdout
 

@@ -310,9 +310,16 @@ def find_duplicates(page, reader, live):
     live.cypher(
         "MATCH (d:Paper {id: 'dp5'})-[r:CITES]-(m) WHERE m.id <> 'p5' WITH d, m LIMIT 1 "
         "SET d:Draft CREATE (d)-[:CITES {page: 1}]->(m) CREATE (d)-[:CITES {page: 2}]->(m) "
-        "WITH d, m MATCH (k:Paper {id: 'p5'}) CREATE (k)-[:CITES {page: 1}]->(m)"
+        "WITH d, m MATCH (k:Paper {id: 'p5'}) CREATE (k)-[:CITES {page: 1}]->(m) "
+        "CREATE (:HeatRun {linkType: 'FILMS_PREDICTED'}), (d)-[:FILMS_PREDICTED]->(m), "
+        "(d)<-[:FILMS_PREDICTED_STAGED]-(m), (d)-[:HEAT_LOSS]->(m)"
     )
     live.cypher(merge, keep="p5", gone="dp5")
+    kinds = live.cypher("MATCH (:Paper {id: 'p5'})-[r]-() RETURN DISTINCT type(r) AS type")
+    live.cypher("MATCH (h:HeatRun {linkType: 'FILMS_PREDICTED'}) DELETE h")
+    live.cypher("MATCH ()-[r:HEAT_LOSS]->() DELETE r")
+    kinds = {row["type"] for row in kinds}
+    assert kinds - {"HEAT_PREDICTED", "HEAT_PREDICTED_PREVIOUS"} == {"CITES", "HEAT_LOSS"}
     assert {row["id"] for row in live.cypher(cited, id="p5")} == both
     parallel = live.cypher("MATCH (:Paper:Draft {id: 'p5'})-[r:CITES]->() RETURN r.page AS page")
     assert sorted(row["page"] for row in parallel if row["page"]) == [1, 2]

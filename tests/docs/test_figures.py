@@ -28,9 +28,14 @@ def links_table(text):
     return re.findall(r"^\| .* / \.\d+ / .*$", text, re.MULTILINE)
 
 
-def test_the_table_of_links_is_the_same_in_the_readme_and_in_the_records():
+def test_the_readme_has_the_first_column_of_the_table_of_links():
+    short = re.findall(r"^\| (.*) \| (\.\d+) \| (\.\d+) \| (\.\d+) \|$", README, re.MULTILINE)
+    whole = [row.strip("| ").split(" | ") for row in links_table(FIGURES)]
+    assert short == [(graph, *mrr.split(" / ")) for graph, mrr, *_ in whole]
+
+
+def test_the_table_of_links_is_that_of_the_records():
     rows = links_table(FIGURES)
-    assert rows == links_table(README)
     recorded = re.findall(r"^(\S+) +(\..*)$", output("shelf cora_ml"), re.MULTILINE)
     assert rows == [
         f"| {TITLES[name]} | " + " | ".join(re.split(r" {2,}", cells)) + " |" for name, cells in recorded

@@ -91,7 +91,7 @@ def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     nothing = "model 'cli near' has no vector index"
     assert invoke("index", "drop", *MODEL).stdout == f"{nothing}\n"
     assert json_of(invoke("index", "drop", *MODEL, "--json")) == {"model": "cli near", "dropped": []}
-    assert invoke("index", "status", *MODEL).stdout == f"{nothing}: `heat index create` makes one\n"
+    assert invoke("index", "status", *MODEL).stdout == f"{nothing}: run `heat index create`\n"
     assert json_of(invoke("index", "status", *MODEL, "--json"))["indexes"] == []
     assert "all nodes were scanned" in invoke("neighbours", "c3", *MODEL).stderr
 

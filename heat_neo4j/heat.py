@@ -44,7 +44,7 @@ from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.inputs.values import plain_name
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
+from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore, fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -784,15 +784,18 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
 
-    def explain(self, source: Any, target: Any, type: str | None = None) -> LinkExplanation:
+    def explain(
+        self, source: Any, target: Any, *, pattern: str | Sequence[str] | None = None
+    ) -> LinkExplanation:
         """Explain the probability of one link: what each feature adds, and what the two nodes share.
 
         Parameters
         ----------
         source, target : object
             Name of the node; the two may be joined already.
-        type : str, optional
-            Type of the link; the likeliest by default.
+        pattern : str or (source label, type, target label), optional
+            Pattern of the link, such as ``"User-RATED->Movie"``; * is any name. By default the likeliest that
+            the labels allow; the others are `alternatives`.
 
         Returns
         -------
@@ -821,16 +824,16 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         pair = (int(rows[0]), int(rows[1]))
         if pair[0] == pair[1]:
             raise ValueError(f"{source!r} is both source and target: a link joins two nodes")
-        patterns, scorers = self._patterns(type), self._fitted_scorers()
-        (place,) = probabilities(self.graph_, scorers, patterns, rows[None, :])[2].tolist()
-        if place < 0:
+        patterns = self._patterns(None, () if pattern is None else (pattern,))
+        if patterns == (None,):  # as in `predict_links`
+            pair = min(pair), max(pair)
+        scorers, names = self._fitted_scorers(), self.graph_.names
+        found = explain_likeliest(self.embedding_, self.graph_, patterns, pair, scorers, names)
+        if found is None:
             raise ValueError(
                 f"no pattern of the graph leads from {source!r} to {target!r}: try the reverse order"
             )
-        pattern, names = patterns[place], self.graph_.names
-        if pattern is None:  # as in `predict_links`
-            pair = min(pair), max(pair)
-        return explain_pair(self.embedding_, self.graph_, pattern, pair, scorers, names)
+        return found
 
     def classify(
         self,

@@ -122,6 +122,12 @@ def test_a_pair_is_as_likely_as_its_likeliest_type(model: HEAT) -> None:
         assert why.pattern is not None
         assert (why.pattern.type, why.probability) == (kind, pytest.approx(chance))
         assert why.log_odds == pytest.approx(odds)
+        for other, chance_of_other in why.alternatives:
+            assert chance_of_other <= why.probability
+            assert chance_of_other == pytest.approx(float(model.score_pairs([pair], other.type)[0]))
+            again = model.explain(*pair, pattern=str(other))
+            assert (again.pattern, again.alternatives) == (other, ())
+    assert [len(model.explain(*pair).alternatives) for pair in pairs] == [1, 1, 0, 1]
     frame = pd.DataFrame(pairs, columns=["from", "to"])
     np.testing.assert_array_equal(model.score_pairs(frame), chances)
     np.testing.assert_array_equal(model.score_pairs(frame.to_numpy()), chances)
@@ -155,7 +161,7 @@ def test_recommendations_are_of_all_patterns_that_the_labels_allow(model: HEAT) 
 
 
 def test_an_explanation_has_names_and_adds_up(model: HEAT) -> None:
-    why = model.explain("u0", "i3", "BOUGHT")
+    why = model.explain("u0", "i3", pattern="*-BOUGHT->*")
     frame = why.to_frame("pandas")
     assert frame["log_odds"].sum() == pytest.approx(why.log_odds)
     told = why.to_dict()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,8 +22,9 @@ from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import relationships_of
 from heat_neo4j.linkpred.link_score import Contribution
-from heat_neo4j.linkpred.recommendation import Scorers
+from heat_neo4j.linkpred.recommendation import Scorers, patterns_at
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -129,6 +131,8 @@ class LinkExplanation:
         Attributes that both nodes share, rarest first; at most 10 of `n_attributes`.
     names : sequence, optional
         Node names by row; rows are shown if not given.
+    alternatives : tuple of (Pattern, probability)
+        Other patterns that fit the two nodes, likeliest first; the probability is None without a link score.
     """
 
     pattern: Pattern | None
@@ -149,11 +153,15 @@ class LinkExplanation:
     attributes: tuple[SharedAttribute, ...]
     n_attributes: int
     names: Sequence[Any] = ()
+    alternatives: tuple[tuple[Pattern, float | None], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON data, with node names."""
         return {
             "pattern": None if self.pattern is None else str(self.pattern),
+            "alternatives": [
+                {"pattern": str(pattern), "probability": chance} for pattern, chance in self.alternatives
+            ],
             "source": {"name": self._name(self.source), "radius": self.source_radius},
             "target": {"name": self._name(self.target), "radius": self.target_radius},
             "distance": self.distance,
@@ -222,6 +230,38 @@ class LinkExplanation:
             "steps": [[str(tie) for tie in step] for step in way.steps],
             "degrees": list(way.degrees),
         }
+
+
+@one_blas_thread()
+def explain_likeliest(
+    embedding: Array,
+    graph: Graph,
+    patterns: Sequence[Pattern | None],
+    pair: tuple[int, int],
+    scorers: Scorers | None = None,
+    names: Sequence[Any] = (),
+) -> LinkExplanation | None:
+    """Explain the link of the likeliest pattern that the labels of two rows allow; None if they allow none.
+
+    Without scorers, it is the pattern with the most relationships. The others are alternatives.
+    """
+    fitting = patterns_at(graph, patterns_at(graph, patterns, pair[0]), pair[1], reverse=True)
+    if not fitting:
+        return None
+    typed = [pattern for pattern in fitting if pattern is not None]  # none in an undirected graph
+    if scorers is None:
+        weights = {pattern: float(len(relationships_of(graph, pattern)[0])) for pattern in typed}
+    else:
+        scorers, rows = cache(scorers), np.array([pair], dtype=np.int64)
+        weights = {
+            pattern: float(scorer.probability(float(scorer.pairs(rows)[0])))
+            for pattern in typed
+            for scorer in [scorers(pattern)]
+        }
+    typed.sort(key=weights.__getitem__, reverse=True)
+    found = explain_pair(embedding, graph, typed[0] if typed else None, pair, scorers, names)
+    chances = {} if scorers is None else weights
+    return replace(found, alternatives=tuple((pattern, chances.get(pattern)) for pattern in typed[1:]))
 
 
 @one_blas_thread()

@@ -13,7 +13,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
+from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
 from heat_neo4j.linkpred.schema_rules import Rule, learn_schema_rules
@@ -188,8 +188,8 @@ def explain(
     ----------
     source, target : str
         Value of the node's key, or its element id. The two may be joined already.
-    pattern : str or (source label, type, target label), default: the one that the labels allow
-        Pattern of the link, such as 'User-RATED->Movie'.
+    pattern : str or (source label, type, target label), default: the likeliest that the labels allow
+        Pattern of the link, such as 'User-RATED->Movie'; * is any name.
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
@@ -202,12 +202,14 @@ def explain(
     Returns
     -------
     Explanation
+        Without a link score, of the commonest pattern that the labels allow. `link.alternatives` has the
+        other ones.
 
     Raises
     ------
     ProjectionError
         If the model is not published; a node is missing, ambiguous or without coordinates; both nodes are the
-        same; the pattern is not in the graph; or the nodes' labels allow none or several patterns.
+        same; the pattern is not in the graph; or the nodes' labels allow none.
     """
     published, score = _read(store, model, as_progress(on_progress))
     graph = published.graph
@@ -217,10 +219,13 @@ def explain(
     )
     if pair[0] == pair[1]:
         raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
-    chosen = _the_pattern(graph, pattern, source, target, pair)
+    specs = () if pattern is None else (pattern,)
+    chosen = _patterns(graph, specs)
     scorers = None if score is None else score.scorers(published.embedding, graph)
     names = node_names(store, published)
-    link = explain_pair(published.embedding, graph, chosen, pair, scorers, names)
+    link = explain_likeliest(published.embedding, graph, chosen, pair, scorers, names)
+    if link is None:
+        raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))
     notes = published.notes if score is not None else (*published.notes, _NO_REASONS)
     if link.joined:
         notes = (*notes, _JOINED)
@@ -248,23 +253,6 @@ def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Patte
         return patterns_of(graph, specs)
     except ValueError as error:
         raise ProjectionError(str(error)) from error
-
-
-def _the_pattern(
-    graph: Graph, spec: str | Sequence[str] | None, source: str, target: str, pair: tuple[int, int]
-) -> Pattern:
-    """Return the only pattern that the labels of two nodes allow."""
-    specs = () if spec is None else (spec,)
-    chosen = _patterns(graph, specs)
-    allowed = patterns_at(graph, patterns_at(graph, chosen, pair[0]), pair[1], reverse=True)
-    if len(allowed) == 1:
-        return allowed[0]
-    if not allowed:
-        raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))
-    several = ", ".join(map(str, allowed))
-    raise ProjectionError(
-        f"a link from {source!r} to {target!r} may be of {several}: name one (--predict; in Python, pattern=)"
-    )
 
 
 def _no_pattern(

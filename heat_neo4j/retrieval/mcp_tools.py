@@ -30,7 +30,10 @@ Kind = Annotated[
     Literal["class", "number"] | None,
     Field(description="Predict known values, or any number; more than 20 different ones are numbers"),
 ]
-Type = Annotated[str | None, Field(description="Such as User-RATED->Movie, if links of several are possible")]
+Type = Annotated[
+    str | None,
+    Field(description="Such as User-RATED->Movie; the likeliest possible one if not given"),
+]
 
 
 class Tools:
@@ -83,7 +86,8 @@ class Tools:
     def explain(self, source: Node, target: Node, pattern: Type = None) -> dict[str, Any]:
         """Explain why one node would be linked to another: the parts of the probability, and what both share.
 
-        It reads the whole graph, which takes long for a large one.
+        `alternatives` are the other possible patterns. It reads the whole graph, which takes long for a large
+        one.
         """
         from heat_neo4j.pipeline.link_questions import explain  # half of the time that a start takes
 

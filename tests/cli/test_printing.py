@@ -227,6 +227,7 @@ def links_of(text):
         [SharedAttribute(text, 2)],
         1,
         names,
+        ((pattern, 0.5),),
     )
     explained = SimpleNamespace(link=link)
     for part in (explain._summary, explain._shared):

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j.attributes.table import Attribute, AttributeTable
+from heat_neo4j.cli.commands.explain import _summary
+from heat_neo4j.cli.output import format_probability
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
@@ -320,12 +323,52 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     assert not any("can have" in note for note in link_questions.recommend(ask, "101", reverse=True).notes)
 
 
-def test_several_patterns_between_two_nodes_are_named(store_of, graph, points):
-    rated = graph.relationships.of("RATED")
-    typed = Relationships.from_pairs({"RATED": rated, "LIKES": rated})
-    ask = store_of(published_model(Graph(graph.adjacency, labels=graph.labels, relationships=typed), points))
-    with pytest.raises(ProjectionError, match=r"may be of User-LIKES->Movie, User-RATED->Movie: name one"):
-        link_questions.explain(ask, "0", "30")
+@pytest.fixture(scope="module")
+def two_types(graph):
+    """The graph with two types from users to movies: every third user likes, the others rate."""
+    source, target = graph.relationships.of("RATED")
+    likes = source % 3 == 0
+    typed = Relationships.from_pairs(
+        {
+            "FOLLOWS": graph.relationships.of("FOLLOWS"),
+            "RATED": (source[~likes], target[~likes]),
+            "LIKES": (source[likes], target[likes]),
+        }
+    )
+    return Graph(graph.adjacency, labels=graph.labels, relationships=typed)
+
+
+def test_the_commonest_pattern_is_explained_without_a_score(store_of, two_types, points):
+    likes = Pattern("User", "LIKES", "Movie")
+    ask = store_of(published_model(two_types, points))
+    for pattern, expected, others in (
+        (None, RATED, [likes]),
+        (likes, likes, []),
+        ("*-*->Movie", RATED, [likes]),
+    ):
+        found = link_questions.explain(ask, "0", "30", pattern=pattern)
+        told = found.to_dict()
+        assert told["pattern"] == str(expected)
+        assert told["alternatives"] == [{"pattern": str(each), "probability": None} for each in others]
+        shown = list(_summary(found))
+        assert (("Pattern", f"{RATED}; --predict chooses another") in shown) == bool(others)
+        assert (("Others", str(likes)) in shown) == bool(others)
+
+
+def test_the_likeliest_pattern_is_explained_as_heat_does(store_of, two_types, points):
+    model = HEAT.from_points(two_types, points, random_state=0)
+    model.explain(0, USERS)  # fits the link score
+    ask = store_of(published_model(two_types, points, model.link_score_))
+    reached = set()
+    for source, target in product(range(8), range(USERS, USERS + 4)):
+        found, own = link_questions.explain(ask, str(source), str(target)), model.explain(source, target)
+        for name in ("pattern", "probability", "contributions", "alternatives"):
+            assert found.to_dict()[name] == own.to_dict()[name]
+        ((other, chance),) = own.alternatives
+        assert chance <= own.probability
+        assert ("Others", f"{other}: probability {format_probability(chance)}") in list(_summary(found))
+        reached.add(own.pattern.type)
+    assert reached == {"RATED", "LIKES"}
 
 
 def test_a_model_without_probability_says_so(store_of, graph, points):

@@ -41,13 +41,19 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     link, names = found.link, found.link.names
     source, target = names[link.source], names[link.target]
     assert link.pattern is not None
-    chance = "" if link.probability is None else f": probability {format_probability(link.probability)}"
-    yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
+    yield "Link", f"{source} -{link.pattern.type}-> {target}{_chance(link.probability)}"
+    if link.alternatives:
+        yield "Pattern", f"{link.pattern}; --predict chooses another"
+        yield from headed("Others", (f"{other}{_chance(likely)}" for other, likely in link.alternatives))
     yield from headed("Joined", (f"{source} {tie} {target}" for tie in link.joined))
     if link.direction is not None:
         yield "Direction", f"{link.direction:.0%} that a link leads this way"
     radii = f"{source} {link.source_radius:.3f}, {target} {link.target_radius:.3f}"
     yield "Where", f"distance {link.distance:.3f}; from the centre: {radii}"
+
+
+def _chance(probability: float | None) -> str:
+    return "" if probability is None else f": probability {format_probability(probability)}"
 
 
 def _print_contributions(found: Explanation) -> None:

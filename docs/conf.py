@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 
 from heat_neo4j import __version__
 from heat_neo4j.cli import heat
+from tests.docs.reference import public_types
 
 project = "heat_neo4j"
 author = copyright = "The heat_neo4j authors"
@@ -53,6 +54,7 @@ html_show_sourcelink = False
 copybutton_exclude = ".linenos, .gp, .go"
 linkcheck_ignore = [r"http://localhost", r"http://127\.0\.0\.1"]
 
+_PUBLIC = ("heat_neo4j", "heat_neo4j.evaluation")  # modules that the reference lists
 _GENERATED = Path(__file__).parent / "reference" / "generated"
 shutil.rmtree(_GENERATED, ignore_errors=True)  # a name that is gone has no page
 
@@ -77,7 +79,31 @@ def _command_pages(app: Sphinx) -> None:
         )
 
 
+def _type_pages(app: Sphinx) -> None:
+    """Write a page for each type that methods return and that has no public name."""
+    template = (Path(__file__).parent / "templates/autosummary/class.rst").read_text(encoding="utf-8")
+    for name, module in public_types().items():
+        if module not in _PUBLIC:
+            page = template.replace("{{ objname | escape | underline }}", f"{name}\n{'=' * len(name)}")
+            page = page.replace("{{ module }}", module).replace("{{ objname }}", name)
+            (_GENERATED / f"type-{name}.rst").write_text(page, encoding="utf-8")
+
+
+def _link_types(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Link the types that a docstring returns to their pages."""
+    known = public_types()
+    for place in range(2, len(lines)):
+        if lines[place - 2] == "Returns":
+            lines[place] = re.sub(
+                r"\w+",
+                lambda word: f"`~{known[word[0]]}.{word[0]}`" if word[0] in known else word[0],
+                lines[place],
+            )
+
+
 def setup(app: Sphinx) -> None:
-    """Build the navigation from the start page, and the pages of commands."""
+    """Build the navigation from the start page, and the pages of commands and types."""
     app.connect("builder-inited", _command_pages)
+    app.connect("builder-inited", _type_pages)
+    app.connect("autodoc-process-docstring", _link_types, priority=400)  # before napoleon formats it
     app.connect("source-read", _start_page)

@@ -127,11 +127,23 @@ def _is_silence(error: BaseException) -> bool:
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """The server, and the database in use."""
+    """The server, and the database in use.
 
-    version: str  # such as "5.26.30"
-    edition: str  # "community" or "enterprise"
-    address: str  # host:port that answered
+    Parameters
+    ----------
+    version : str
+        Such as "5.26.30".
+    edition : str
+        "community" or "enterprise".
+    address : str
+        The host and port that answered.
+    database : str
+        Name of the database.
+    """
+
+    version: str
+    edition: str
+    address: str
     database: str
 
 

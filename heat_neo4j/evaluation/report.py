@@ -141,6 +141,21 @@ class Evaluation(Result):
     graph), method, is_ours, seed, seconds, chosen (parameters of a baseline), missing (why there are no
     metrics), and one column per metric, NaN if missing.
 
+    Parameters
+    ----------
+    rows : tuple of Row
+        One per method and pattern, with its `figures` by metric.
+    seeds : tuple of int
+        The seeds of the splits.
+    graph : mapping of str to int
+        Numbers of nodes, edges and attributes.
+    settings : mapping
+        Parameters of the evaluation and of the estimator, as plain data.
+    notes : tuple of str
+        Winning baselines, sampled metrics, and what could not be computed.
+    curves : mapping of str to mapping
+        ROC curves of the first seed, by pattern ("" without patterns), then by method.
+
     Examples
     --------
     >>> table = evaluate_links(graph, HEAT(), seeds=[0])  # doctest: +SKIP
@@ -149,10 +164,9 @@ class Evaluation(Result):
 
     rows: tuple[Row, ...]
     seeds: tuple[int, ...]
-    graph: Mapping[str, int]  # numbers of nodes, edges and attributes
-    settings: Mapping[str, Any]  # parameters of the evaluation and of the estimator, as plain data
-    notes: tuple[str, ...] = ()  # winning baselines, sampled metrics, and what could not be computed
-    # ROC curves of the first seed, by pattern ("" without patterns), then by method.
+    graph: Mapping[str, int]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, pattern: str = "") -> Row:

@@ -29,17 +29,37 @@ StopOutcome = Literal["stopped", "killed", "not running", "gone"]
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The state of a local server."""
+    """The state of a local server.
+
+    Parameters
+    ----------
+    name : str
+        Name of the server.
+    version : str
+        Its Neo4j release.
+    running : bool
+        Whether it runs.
+    pid : int, optional
+        Its process.
+    uri, browser : str, optional
+        Addresses for drivers and for a browser; None unless it runs.
+    folder : Path
+        Folder of its data.
+    password_file : Path
+        File with its password.
+    note : str
+        Such as that the process ended by itself; mostly empty.
+    """
 
     name: str
     version: str
     running: bool
     pid: int | None
-    uri: str | None  # None unless it runs, as is `browser`
+    uri: str | None
     browser: str | None
     folder: Path
     password_file: Path
-    note: str = ""  # such as that the process ended by itself; mostly empty
+    note: str = ""
 
     def environment(self) -> list[str]:
         """Return shell lines that set NEO4J_*; the password stays in its file."""

@@ -30,14 +30,30 @@ _IN_COORDINATES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classification(Result):
-    """Predicted values of a property, for the nodes that lack it, the surest first."""
+    """Predicted values of a property, for the nodes that lack it, the surest first.
+
+    Parameters
+    ----------
+    published : PublishedModel
+        The model, its run and its graph.
+    property : str
+        The predicted property.
+    names : sequence of str
+        Names of all nodes of the graph.
+    found : PredictedClasses or PredictedNumbers
+        The predictions, with figures of held-out nodes.
+    notes : tuple of str
+        Differences from the published run, one line each.
+    written : str, optional
+        Id of the run that wrote them.
+    """
 
     published: PublishedModel
     property: str
-    names: Sequence[str]  # of all nodes of the graph
+    names: Sequence[str]
     found: PredictedClasses | PredictedNumbers
     notes: tuple[str, ...]
-    written: str | None = None  # id of the run that wrote them
+    written: str | None = None
 
     def __repr__(self) -> str:
         return repr(self.found)

@@ -128,12 +128,24 @@ class LinkExample(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RunReport(Result):
-    """The result of a run, or of a dry run."""
+    """The result of a run, or of a dry run.
 
-    run: RunRecord  # as stored in the graph; with status "dry run" if nothing was written
-    score: LinkScore | None = None  # the score that ranked the links
-    notes: tuple[str, ...] = ()  # deviations from the request, one line each
-    examples: Mapping[str, Sequence[LinkExample]] = field(default_factory=dict)  # the likeliest, by pattern
+    Parameters
+    ----------
+    run : RunRecord
+        The run as stored in the graph; its status is "dry run" if nothing was written.
+    score : LinkScore, optional
+        The score that ranked the links.
+    notes : tuple of str
+        Deviations from the request, one line each.
+    examples : mapping of str to sequence of LinkExample
+        The likeliest links of each pattern.
+    """
+
+    run: RunRecord
+    score: LinkScore | None = None
+    notes: tuple[str, ...] = ()
+    examples: Mapping[str, Sequence[LinkExample]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""

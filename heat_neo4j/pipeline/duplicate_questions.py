@@ -25,11 +25,21 @@ _NO_NAMES = "names are not compared, because the model has no key: --caption cho
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoundDuplicates(Result):
-    """Pairs of nodes of a published model that are probably the same thing, likeliest first."""
+    """Pairs of nodes of a published model that are probably the same thing, likeliest first.
+
+    Parameters
+    ----------
+    found : Duplicates
+        The pairs.
+    names : WriteNames
+        Names under which the pairs are written.
+    run : RunRecord, optional
+        Run that wrote the pairs; None if nothing was written.
+    """
 
     found: Duplicates
-    names: WriteNames  # under which the pairs are written
-    run: RunRecord | None  # that wrote the pairs; None if nothing was written
+    names: WriteNames
+    run: RunRecord | None
 
     def __len__(self) -> int:
         return len(self.found)

@@ -267,16 +267,36 @@ def predict(
 
 @dataclass(frozen=True, repr=False)
 class RefreshReport(Result):
-    """Report of a refresh."""
+    """Report of a refresh.
 
-    outcome: str  # "published", "nothing" or "rejected"; "dry run" if only the plan was asked for
-    plan: Plan  # what it did, or would do, and why
-    changed: GraphDiff | None  # from the graph of the run before
-    quality: Quality | None  # of the new version
-    drift: Drift | None  # from the version before
-    report: RunReport | None  # the run, if there was one
-    seconds: Mapping[str, float]  # of each stage before writing
-    notes: tuple[str, ...]  # deviations from the request
+    Parameters
+    ----------
+    outcome : str
+        "published", "nothing" or "rejected"; "dry run" if only the plan was asked for.
+    plan : Plan
+        What it did, or would do, and why.
+    changed : GraphDiff, optional
+        Changes from the graph of the run before.
+    quality : Quality, optional
+        Quality of the new version.
+    drift : Drift, optional
+        How far nodes moved from the version before.
+    report : RunReport, optional
+        The run, if there was one.
+    seconds : mapping of str to float
+        Time of each stage before writing.
+    notes : tuple of str
+        Deviations from the request.
+    """
+
+    outcome: str
+    plan: Plan
+    changed: GraphDiff | None
+    quality: Quality | None
+    drift: Drift | None
+    report: RunReport | None
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...]
 
     @property
     def decision(self) -> str:

@@ -49,20 +49,45 @@ _STORED_INDEX_NODE, _STORED_INDEX_COORDINATE = 45, 5
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Result):
-    """The resources that a run will need."""
+    """The resources that a run will need.
+
+    Parameters
+    ----------
+    size : RunSize
+        Size of the run: nodes, relationships, dimensions and threads, among others.
+    memory : mapping of str to int
+        Peak memory of this process in each stage, in bytes.
+    over_files : int
+        Peak memory with training over files in a scratch folder, in bytes.
+    scratch_bytes : int
+        Peak size of these files; 0 if the graph is too small to need any.
+    seconds : mapping of str to float
+        Time of each stage; empty if the graph is too large to be read.
+    stored_bytes : int
+        Database size at rest: the published version, and the one it replaced.
+    publishing_bytes : int
+        Database size while another version is being published.
+    pairs : int
+        Number of training pairs.
+    links : int
+        Maximum number of predicted links.
+    exact_exclusion : bool
+        Whether negatives are checked exactly, not by a Bloom filter.
+    hierarchies : sequence of (str, str)
+        Types that look like a hierarchy, the largest first, with the evidence; none if one is named, or if
+        the graph is too large to be read.
+    """
 
     size: RunSize
-    memory: Mapping[str, int]  # peak memory of this process in each stage, in bytes
-    over_files: int  # peak memory with training over files in a scratch folder, in bytes
-    scratch_bytes: int  # peak size of these files; 0 if the graph is too small to need any
-    seconds: Mapping[str, float]  # time of each stage; empty if the graph is too large to be read
-    stored_bytes: int  # database size at rest: the published version, and the one it replaced
-    publishing_bytes: int  # database size while another version is being published
-    pairs: int  # training pairs
-    links: int  # maximum number of predicted links
-    exact_exclusion: bool  # whether negatives are checked exactly, not by a Bloom filter
-    # Types that look like a hierarchy, the largest first, with the evidence; none if one is named, or if the
-    # graph is too large to be read.
+    memory: Mapping[str, int]
+    over_files: int
+    scratch_bytes: int
+    seconds: Mapping[str, float]
+    stored_bytes: int
+    publishing_bytes: int
+    pairs: int
+    links: int
+    exact_exclusion: bool
     hierarchies: Sequence[tuple[str, str]]
 
     @property

@@ -33,14 +33,30 @@ _JOINED = "the nodes are linked already, which raises the score: it would be low
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendations(Result):
-    """The likeliest links of one node, by pattern."""
+    """The likeliest links of one node, by pattern.
+
+    Parameters
+    ----------
+    published : PublishedModel
+        The model, its run and its graph.
+    names : sequence of str
+        Names of all nodes of the graph.
+    row : int
+        Row of the node in the graph.
+    reverse : bool
+        Whether the node is the target.
+    patterns : tuple of Recommended
+        The links of each pattern: rows of the partners (`partner`), `distance` and `probability`.
+    notes : tuple of str
+        Differences from the published run, one line each.
+    """
 
     published: PublishedModel
-    names: Sequence[str]  # of all nodes of the graph
-    row: int  # of the node
-    reverse: bool  # whether the node is the target
+    names: Sequence[str]
+    row: int
+    reverse: bool
     patterns: tuple[Recommended, ...]
-    notes: tuple[str, ...]  # differences from the published run, one line each
+    notes: tuple[str, ...]
 
     def __repr__(self) -> str:
         count = plural(sum(len(each.partner) for each in self.patterns), "link")
@@ -83,7 +99,17 @@ class Recommendations(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
-    """Explanation of a link's probability."""
+    """Explanation of a link's probability.
+
+    Parameters
+    ----------
+    published : PublishedModel
+        The model, its run and its graph.
+    link : LinkExplanation
+        The explanation.
+    notes : tuple of str
+        Differences from the published run, one line each.
+    """
 
     published: PublishedModel
     link: LinkExplanation

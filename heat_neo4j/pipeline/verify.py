@@ -41,18 +41,42 @@ _TURNED = "it was aligned with run {run}, and the last digits of that depend on 
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """The result of verifying a run."""
+    """The result of verifying a run.
+
+    Parameters
+    ----------
+    run : RunRecord
+        The verified run.
+    coordinates : str
+        "poincare", "hyperboloid" or "klein".
+    nodes : int
+        Number of compared nodes: all of the graph.
+    different : int
+        Number of nodes whose stored coordinates or radius differ in any bit.
+    missing : int
+        Number of these without coordinates in the graph.
+    largest_distance : float
+        Maximum hyperbolic distance between stored and trained position.
+    pairs : int
+        Number of trained pairs.
+    threads : int
+        Number of threads that trained.
+    seconds : mapping of str to float
+        Time of each stage.
+    notes : tuple of str
+        Possible causes of a difference, and inputs that were read from the graph.
+    """
 
     run: RunRecord
-    coordinates: str  # "poincare", "hyperboloid" or "klein"
-    nodes: int  # compared nodes: all nodes of the graph
-    different: int  # nodes whose stored coordinates or radius differ in any bit
-    missing: int  # nodes of `different` without coordinates in the graph
-    largest_distance: float  # maximum hyperbolic distance between stored and trained position
-    pairs: int  # trained pairs
+    coordinates: str
+    nodes: int
+    different: int
+    missing: int
+    largest_distance: float
+    pairs: int
     threads: int
-    seconds: Mapping[str, float]  # time of each stage
-    notes: tuple[str, ...]  # possible causes of a difference, and inputs that were read from the graph
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...]
 
     @property
     def equal(self) -> bool:

@@ -6,8 +6,11 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, get_args, get_type_hints
 
-from heat_neo4j import errors
+import heat_neo4j
+from heat_neo4j import errors, evaluation
 from heat_neo4j.attributes import table as attribute_table
 from heat_neo4j.cli.group import INTERRUPTED
 from heat_neo4j.database.naming import WriteNames
@@ -108,6 +111,28 @@ def attributes() -> str:
         re.sub(r"---+", "---", re.sub(r"  +\|", " |", markdown(line))) for line in lines if line[:1] == "|"
     )
     return "\n".join(cells) + "\n"
+
+
+@cache
+def public_types() -> dict[str, str]:
+    """Return {name: module} of our types that public classes are, or that their methods return."""
+    modules = {name: module for module in (heat_neo4j, evaluation) for name in module.__all__}
+    found = {
+        name: module.__name__ for name, module in modules.items() if isinstance(getattr(module, name), type)
+    }
+    for owner in (heat_neo4j.Database, heat_neo4j.HEAT, heat_neo4j.LocalServer):
+        for name, member in vars(owner).items():
+            function = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member))
+            if not name.startswith("_") and callable(function):
+                for each in _own_types(get_type_hints(function).get("return")):
+                    found.setdefault(each.__name__, each.__module__)
+    return found
+
+
+def _own_types(hint: Any) -> list[type]:
+    """Return our types in a type hint."""
+    own = [hint] if isinstance(hint, type) and hint.__module__.startswith("heat_neo4j") else []
+    return own + [each for part in get_args(hint) for each in _own_types(part)]
 
 
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from tests.docs.reference import public_types
 
 MOST_BYTES = 500_000
 _LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src"}
@@ -92,12 +95,17 @@ class Site:
         return target, unquote(parts.fragment)
 
 
-def main(folder: Path) -> None:
-    """Print the heaviest page of a site; end with code 1 and a line for each mistake, if there is one."""
+def main(folder: Path, types: Iterable[str] = ()) -> None:
+    """Print the heaviest page of a site; end with code 1 and a line for each mistake, if there is one.
+
+    Each of `types` must be described somewhere.
+    """
     site = Site(folder)
     weights = site.weights()
     heaviest = next(iter(weights))
-    mistakes = site.broken() + [
+    described = set[str]().union(*(page.places for page in site.pages.values()))
+    mistakes = site.broken() + [f"{name} is described nowhere" for name in types if name not in described]
+    mistakes += [
         f"{page}: {weight:,} bytes with all it loads, more than {MOST_BYTES:,}"
         for page, weight in weights.items()
         if weight > MOST_BYTES
@@ -108,4 +116,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), (f"{module}.{name}" for name, module in public_types().items()))

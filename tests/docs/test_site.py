@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import import_module
 
 import pytest
 
@@ -9,6 +10,7 @@ import heat_neo4j
 from heat_neo4j.cli import heat
 from tests.docs import site
 from tests.docs.pages import PAGES
+from tests.docs.reference import parameters_of, public_types
 from tests.docs.tables import table
 from tests.support.documents import ROOT
 
@@ -16,6 +18,28 @@ from tests.support.documents import ROOT
 def test_the_reference_has_every_public_name_once():
     listed = re.findall(r"^   (\w+)$", PAGES["docs/reference/api.md"], re.MULTILINE)
     assert sorted(listed) == sorted(set(heat_neo4j.__all__) - {"__version__"})
+
+
+RETURNED = {name: module for name, module in public_types().items() if name not in heat_neo4j.__all__}
+
+
+def test_the_types_that_methods_return_are_found():
+    assert RETURNED.keys() >= {
+        "Rows",
+        "Neighbours",
+        "Recommendations",
+        "Estimate",
+        "RefreshReport",
+        "ServerInfo",
+    }
+    assert RETURNED["Evaluation"] == "heat_neo4j.evaluation"
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_every_field_of_a_returned_type_is_described(name):
+    returned = getattr(import_module(RETURNED[name]), name)
+    described = {each for names in parameters_of(returned) for each in names.split(", ")}
+    assert described == set(getattr(returned, "__dataclass_fields__", {}))
 
 
 def test_the_table_of_commands_has_every_command_once():
@@ -80,7 +104,10 @@ def test_an_address_that_leads_nowhere_is_told(name, right, wrong, line, tmp_pat
 def test_a_page_that_is_too_heavy_fails(tmp_path, capsys):
     written(tmp_path, FILES)
     with pytest.raises(SystemExit, match="False"):
-        site.main(tmp_path)
+        site.main(tmp_path, ["first", "second"])
+    with pytest.raises(SystemExit, match="True"):
+        site.main(tmp_path, ["first", "Third"])
+    assert capsys.readouterr().out.count("\nThird is described nowhere\n") == 1
     written(tmp_path, {"back.png": "x" * site.MOST_BYTES})
     with pytest.raises(SystemExit, match="True"):
         site.main(tmp_path)

@@ -47,16 +47,30 @@ class Neighbour(ShownNode):
 
 @dataclass(frozen=True, repr=False)
 class Neighbours(Result):
-    """The nearest nodes, nearest first; more general and specific ones as `find_neighbours` orders them."""
+    """The nearest nodes, nearest first; more general and specific ones as `find_neighbours` orders them.
+
+    Parameters
+    ----------
+    element_id : str
+        The node that was asked about.
+    model : str
+        Model of the coordinates.
+    nodes : tuple of Neighbour
+        At most k, each with `element_id`, `labels`, `name`, `key`, `distance`, `radius`, `properties`,
+        `links` and `steps`.
+    certified : bool
+        Whether all nodes were scanned, or the index was searched beyond the ball that contains the answer. In
+        the latter case, a nearer node can be missing only if the approximate index missed it. More general or
+        specific nodes from the index are never certified.
+    fetch : int, optional
+        Final number of candidates from the index; None if all nodes were scanned.
+    """
 
     element_id: str
-    model: str  # model of the coordinates
-    nodes: tuple[Neighbour, ...]  # at most k
-    # Whether all nodes were scanned, or the index was searched beyond the ball that contains the answer. In
-    # the latter case, a nearer node can be missing only if the approximate index missed it. More general or
-    # specific nodes from the index are never certified.
+    model: str
+    nodes: tuple[Neighbour, ...]
     certified: bool
-    fetch: int | None  # final number of candidates from the index; None if all nodes were scanned
+    fetch: int | None
 
     def __repr__(self) -> str:
         return display_text(

@@ -38,16 +38,34 @@ class ModelState:
 
 @dataclass(frozen=True)
 class ServerReport:
-    """The capabilities of a server for the user, and its problems."""
+    """The capabilities of a server for the user, and its problems.
+
+    Parameters
+    ----------
+    server : ServerInfo
+        The server, and the database in use.
+    access : str, optional
+        "read-write" or "read-only"; None if the server does not reveal it.
+    rights : Rights, optional
+        Whether the user may `read`, `write`, and create an `index`; `denied` names rights that are denied in
+        part. None if the server is too old.
+    vector_index : bool
+        Whether the server supports vector indexes.
+    plugins : tuple of str
+        With versions if relevant, such as "GDS 2.13.9".
+    models : tuple of ModelState
+        The published models.
+    problems : tuple of str
+        One line per problem that would stop a run or a reader. Nothing else is queried on a server that is
+        too old.
+    """
 
     server: ServerInfo
-    access: str | None = None  # "read-write" or "read-only"; None if the server does not reveal it
+    access: str | None = None
     rights: Rights | None = None
-    vector_index: bool = False  # whether the server supports vector indexes
-    plugins: tuple[str, ...] = ()  # with versions if relevant, such as "GDS 2.13.9"
+    vector_index: bool = False
+    plugins: tuple[str, ...] = ()
     models: tuple[ModelState, ...] = ()
-    # One line per problem that would stop a run or a reader. Nothing else is queried on a server that is too
-    # old.
     problems: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -29,13 +29,27 @@ from heat_neo4j.database.versions import at_rest, labels_of
 
 @dataclass(frozen=True, repr=False)
 class IndexStatus(Result):
-    """Status of a model's vector index."""
+    """Status of a model's vector index.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    run : str
+        Run of the published coordinates.
+    dimension : int
+        Dimension of the space.
+    indexes : tuple of VectorIndex
+        Indexes that readers use, as reported by the server.
+    problems : tuple of str
+        One line each; empty if the index can be used.
+    """
 
     model: str
-    run: str  # run of the published coordinates
-    dimension: int  # dimension of the space
-    indexes: tuple[VectorIndex, ...]  # indexes that readers use, as reported by the server
-    problems: tuple[str, ...]  # one line each; empty if the index can be used
+    run: str
+    dimension: int
+    indexes: tuple[VectorIndex, ...]
+    problems: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as JSON data."""

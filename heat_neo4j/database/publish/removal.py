@@ -31,16 +31,33 @@ RECORDS = 100
 
 @dataclass(frozen=True, repr=False)
 class ClearReport(Result):
-    """Result of `clear`: removed data, or data that would be removed."""
+    """Result of `clear`: removed data, or data that would be removed.
+
+    Parameters
+    ----------
+    runs : tuple of str
+        Ids of the cleared runs.
+    models : tuple of str
+        Models that were removed completely.
+    nodes : int
+        Number of nodes that lost coordinates or other values, counted once per version and model.
+    links : int
+        Number of removed links.
+    dry_run : bool
+        Whether nothing was removed.
+    others : tuple of str
+        Other runs whose version is removed too, published or kept for a rollback, as it shares cleared data.
+    left : tuple of str
+        Data that a database constraint prevents from being removed, one line each.
+    """
 
     runs: tuple[str, ...]
-    models: tuple[str, ...]  # models that were removed completely
-    nodes: int  # nodes that lost coordinates or other values, counted once per version and model
+    models: tuple[str, ...]
+    nodes: int
     links: int
-    dry_run: bool  # whether nothing was removed
-    # Other runs whose version is removed too, published or kept for a rollback, as it shares cleared data.
+    dry_run: bool
     others: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()  # data that a database constraint prevents from being removed, one line each
+    left: tuple[str, ...] = ()
 
 
 def clear(

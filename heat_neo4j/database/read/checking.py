@@ -35,26 +35,53 @@ from heat_neo4j.patterns import observed_patterns
 
 @dataclass(frozen=True, repr=False)
 class ProjectionReport(Result):
-    """The nodes, relationships and attributes that a projection matches, and its problems."""
+    """The nodes, relationships and attributes that a projection matches, and its problems.
+
+    Parameters
+    ----------
+    server : ServerInfo
+        The server, and the database in use.
+    projection : Projection
+        What was checked.
+    problems : tuple of str
+        One line per problem that would stop `project`, or training on its result. After a bad name or filter,
+        nothing else was checked.
+    predicted_types : tuple of str
+        Types of predicted links; a projection that names no types leaves them out.
+    nodes : int
+        Number of nodes.
+    labels : mapping of str to int
+        Number of nodes with each label.
+    types : mapping of str to int
+        Number of outgoing relationships of each type.
+    patterns : mapping of str to int
+        Number of joined pairs of nodes of each pattern, such as "User-RATED->Movie".
+    counts : mapping of str to int
+        Counts of the reading.
+    attributes : tuple of mapping
+        For each readable attribute: "property", "label" if it applies to one, "kind", "columns" (a count),
+        "missing" (a count of nodes) and "holds" (a short description of its recipe).
+    advice : tuple of str
+        One line per probable mistake that stops nothing.
+    recipe_problem : str, optional
+        Why the recipe given does not fit, so that another was learnt.
+    recipe : str
+        The recipe that `embed` would apply, in words.
+    """
 
     server: ServerInfo
     projection: Projection
-    # One line per problem that would stop `read_graph`, or training on its result. After a bad name or
-    # filter, nothing else was checked.
     problems: tuple[str, ...] = ()
-    predicted_types: tuple[str, ...] = ()  # of links; a projection that names no types leaves them out
+    predicted_types: tuple[str, ...] = ()
     nodes: int = 0
-    labels: Mapping[str, int] = field(default_factory=dict)  # how many nodes carry each
-    types: Mapping[str, int] = field(default_factory=dict)  # outgoing relationships of the nodes
-    # Joined pairs of nodes by pattern (source label, type, target label), such as "User-RATED->Movie".
+    labels: Mapping[str, int] = field(default_factory=dict)
+    types: Mapping[str, int] = field(default_factory=dict)
     patterns: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)  # counts of the reading: `Provenance.counts`
-    # For each readable attribute: "property", "label" if it applies to one, "kind", "columns" (a count),
-    # "missing" (a count of nodes) and "holds" (a short description of its recipe).
+    counts: Mapping[str, int] = field(default_factory=dict)
     attributes: tuple[Mapping[str, Any], ...] = ()
-    advice: tuple[str, ...] = ()  # one line per probable mistake that stops nothing
-    recipe_problem: str | None = None  # why the recipe given does not fit, so that another was learnt
-    recipe: str = ""  # which recipe `embed` would apply, in words
+    advice: tuple[str, ...] = ()
+    recipe_problem: str | None = None
+    recipe: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""

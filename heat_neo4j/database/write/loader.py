@@ -103,7 +103,15 @@ class LoadNames:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """Result of a load: numbers of loaded and of new nodes and relationships."""
+    """Result of a load: numbers of loaded and of new nodes and relationships.
+
+    Parameters
+    ----------
+    nodes, relationships : int
+        Number in the graph that was loaded.
+    nodes_created, relationships_created : int
+        Number of new ones.
+    """
 
     nodes: int
     relationships: int

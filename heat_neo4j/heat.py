@@ -939,8 +939,9 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
         Notes
         -----
-        No pair is labelled, so probabilities assume how similar duplicates usually are. They are too high for
-        different things with nearly the same name and neighbours, such as two releases of a library.
+        No pair is labelled, so probabilities assume how similar the names of duplicates usually are; how many
+        share neighbours is learned. Probabilities are too high for different things with nearly the same
+        name, such as two releases of a library.
 
         References
         ----------

@@ -1,6 +1,7 @@
 """How the two nodes of a pair compare: names, place, neighbours, and the values of other properties.
 
-The frequencies of levels among duplicates, ``_M``, were tuned on synthetic duplicates in Debian.
+The frequencies of levels among duplicates, ``_M``, were tuned on synthetic duplicates in Debian, and those of
+structure on authors and licences of Python packages, whose duplicates mostly have no common neighbour.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ Pairs = NDArray[np.int64]
 _COSINES = (0.3, 0.45, 0.6, 0.75)
 _NAMES = (
     "different names", "names hardly alike", "names a little alike", "names alike", "names very alike",
-    "acronym of two letters", "acronym of three letters", "acronym", "words swapped as in other names",
+    "same name but for common words", "acronym", "words swapped as in other names",
     "spelled nearly the same", "misspelled",
     "same words in another order", "same name",
 )  # fmt: skip
-_NAMES_M = (0.02, 0.02, 0.03, 0.04, 0.04, 0.05, 0.1, 0.1, 0.02, 0.08, 0.2, 0.1, 0.2)
+_NAMES_M = (0.02, 0.02, 0.03, 0.04, 0.04, 0.1, 0.2, 0.02, 0.08, 0.15, 0.1, 0.2)
 # Of a thousand candidates of usual graphs that are no duplicates.
-_NAMES_USUAL = (640.0, 170.0, 110.0, 50.0, 26.0, 0.2, 0.1, 0.05, 0.5, 1.0, 0.5, 0.1, 1.0)
-_ACRONYM, _SWAPPED, _SPELLED, _MISSPELLED, _REORDERED, _SAME_NAME = 5, 8, 9, 10, 11, 12  # levels of names
+_NAMES_USUAL = (640.0, 170.0, 110.0, 50.0, 26.0, 1.0, 0.35, 0.5, 1.0, 0.5, 0.1, 1.0)
+_SAME_CORE, _ACRONYM, _SWAPPED, _SPELLED, _MISSPELLED, _REORDERED, _SAME_NAME = range(5, 12)  # levels
 _SHARES = (0.0, 0.15, 0.3, 0.5, 0.75)
 _SHARED = (
     "no common neighbour", "few common neighbours", "some common neighbours", "many common neighbours",
     "most neighbours in common", "nearly all neighbours in common",
 )  # fmt: skip
-_SHARED_M = (0.15, 0.1, 0.15, 0.2, 0.2, 0.2)
+_SHARED_M = (0.4, 0.1, 0.1, 0.1, 0.15, 0.15)
 _NEAR = (1e-1, 1e-2, 1e-3, 1e-4)  # shares of random pairs that are nearer
+_PLACES_M = (0.3, 0.2, 0.2, 0.15, 0.15)
 _PLACES = ("far apart", "not far apart", "near each other", "very near each other", "at the same place")
 _VECTORS = (
     "vectors unlike",
@@ -50,6 +52,7 @@ _VECTORS = (
 )
 _NEAR_M = (0.1, 0.15, 0.25, 0.25, 0.25)
 _AGREE_M = 0.9
+_COPIED = 2e-4  # frequency of other pairs with the same name that is no chance
 _AT_ONCE = 2**16  # pairs
 
 
@@ -85,15 +88,18 @@ class Compared:
     def by_names(self, names: Names) -> Comparison:
         """Compare names by their n-grams, their words in any order, and as acronyms.
 
-        The same words weigh more if few nodes have them.
+        The same words or initials weigh more if few other names would have them by chance.
         """
-        levels = _name_levels(names, self.candidates)
-        rarity, same = np.ones(len(levels)), levels >= _REORDERED
-        others = names.namesakes[self.candidates[same, 0]].astype(np.float64)
-        rarity[same] = others / others.mean() if len(others) else others
-        return Comparison(
-            "name", _NAMES, levels, np.array(_NAMES_M), usual=np.array(_NAMES_USUAL), rarity=rarity
-        )
+        chance = names.acronym_chance(self.candidates)
+        levels = _name_levels(names, self.candidates, ~np.isnan(chance))
+        chance[levels > _ACRONYM] = np.nan
+        same = levels >= _REORDERED
+        chance[same] = names.chance[self.candidates[same, 0]]
+        # Candidates were chosen by name, so that chance brings as many of them as of all pairs.
+        chance = np.minimum(chance * (self.n_pairs / max(1, len(levels))) + _COPIED, 0.5)
+        # Otherwise all misspelled names could count as duplicates, and so be rare among other pairs.
+        usual = np.array(_NAMES_USUAL) * max(1.0, len(levels) / 1000)
+        return Comparison("name", _NAMES, levels, np.array(_NAMES_M), usual=usual, chance=chance)
 
     def by_structure(self, around: sparse.csr_array, points: Array) -> Comparison:
         """Compare neighbours and places jointly, as near nodes often share neighbours.
@@ -103,7 +109,8 @@ class Compared:
         near = self._nearness(lambda pairs: pair_distances(points, pairs))
         both = _neighbour_levels(around, self.candidates) * len(_PLACES) + near
         reasons = [f"{shared} and {place}" for shared in _SHARED for place in _PLACES]
-        return Comparison("structure", tuple(reasons), both, np.outer(_SHARED_M, _NEAR_M).ravel())
+        m = np.outer(_SHARED_M, _PLACES_M)
+        return Comparison("structure", tuple(reasons), both, m.ravel(), grid=m.shape)
 
     def by_values(self, name: str, values: Sequence[Any]) -> Comparison:
         """Compare the values of a property: agreement in a rare value weighs more than in a common one.
@@ -119,11 +126,11 @@ class Compared:
         levels[~known[self.candidates].all(axis=1)] = MISSING
         agreement = float(np.sum(counts * (counts - 1.0))) / max(1, n_known * (n_known - 1))
         agreement = min(0.5, max(agreement, 1.0 / self.n_pairs))
-        rarity = np.ones(len(levels))
-        rarity[levels == 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known) / agreement
+        chance = np.full(len(levels), np.nan)
+        chance[levels == 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known)
         reasons = f"other {name}", f"the same {name}"
         m, u = np.array([1.0 - _AGREE_M, _AGREE_M]), np.array([1.0 - agreement, agreement])
-        return Comparison(name, reasons, levels, m, u, rarity=rarity)
+        return Comparison(name, reasons, levels, m, u, chance=chance)
 
     def by_vectors(self, name: str, directions: NDArray[Any]) -> Comparison:
         """Compare cosines of vectors, rows of length 1 or of zeros, with those of random pairs.
@@ -141,15 +148,15 @@ class Compared:
         return np.asarray((distance(self.candidates)[:, None] <= limits).sum(axis=1))
 
 
-def _name_levels(names: Names, pairs: Pairs) -> NDArray[np.int64]:
+def _name_levels(names: Names, pairs: Pairs, is_acronym: NDArray[np.bool_]) -> NDArray[np.int64]:
     levels = np.searchsorted(_COSINES, names.cosine(pairs), side="right")
-    letters = names.acronym_length(pairs)
-    levels[letters > 0] = _ACRONYM + np.clip(letters[letters > 0] - 2, 0, 2)
+    levels[names.same_core(pairs)] = _SAME_CORE
+    levels[is_acronym] = _ACRONYM
     alike = np.flatnonzero(names.spelled_alike(pairs))
     levels[alike] = np.where(names.have_unknown_words(pairs[alike]), _MISSPELLED, _SPELLED)
     same = np.flatnonzero(names.same_words(pairs))
-    reordered = np.where(names.have_unknown_order(pairs[same]), _REORDERED, _SWAPPED)
-    levels[same] = np.where(names.same_order(pairs[same]), _SAME_NAME, reordered)
+    levels[same] = np.where(names.have_unknown_order(pairs[same]), _REORDERED, _SWAPPED)
+    levels[names.same_letters(pairs)] = _SAME_NAME
     levels[~names.known[pairs].all(axis=1)] = MISSING
     return np.asarray(levels, dtype=np.int64)
 

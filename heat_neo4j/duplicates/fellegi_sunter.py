@@ -1,9 +1,10 @@
 """The model of Fellegi and Sunter: log odds that two nodes are the same thing, without labelled pairs.
 
 Each comparison of a pair has a level, such as "same words". Its weight is the log of how much more frequent
-the level is among duplicates (m) than among other pairs (u). m is given; u and the share of duplicates are
-found on the candidates by expectation and maximisation. Estimates of m were worse: nodes that are alike but
-not the same, such as the modules of one program, outnumber the duplicates.
+the level is among duplicates (m) than among other pairs (u). u and the share of duplicates are found on the
+candidates by expectation and maximisation. m is given, but m of a grid follows the duplicates that are found.
+Estimates of all m were worse: nodes that are alike but not the same, such as the modules of one program,
+outnumber the duplicates.
 
 I. Fellegi and A. Sunter, "A theory for record linkage", JASA 64 (1969); W. Winkler, "Using the EM algorithm
 for weight computation in the Fellegi-Sunter model of record linkage", ASA (1988).
@@ -29,6 +30,7 @@ _GUESS = 0.002  # share of the candidates, before the first round
 _ROUNDS = 100
 _CONVERGED = 1e-6
 _MOST = 0.5  # share of duplicates
+_PRIOR = 3.0  # duplicates on which m of a grid counts as observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +51,10 @@ class Comparison:
         Frequency of each level among other pairs; counted on the candidates if not given.
     usual : float, or float64 array of shape (L,)
         Pseudo-counts per level, added to the counts of candidates.
-    rarity : float64 array of shape (m,), optional
-        Factor of u for each pair: below 1 where the two agree in a rare value.
+    chance : float64 array of shape (m,), optional
+        How often other pairs agree in the value that a pair agrees in, in place of u; NaN to use u.
+    grid : (int, int), optional
+        Shape of the levels if each is a pair of two; m of both is then counted on the graph's duplicates.
     """
 
     name: str
@@ -59,12 +63,13 @@ class Comparison:
     m: Array
     u: Array | None = None
     usual: Array | float = 0.5
-    rarity: Array | None = None
+    chance: Array | None = None
+    grid: tuple[int, int] | None = None
 
     def among(self, stays: NDArray[np.bool_]) -> Comparison:
         """Return the comparison in some of the pairs."""
-        rarity = None if self.rarity is None else self.rarity[stays]
-        return replace(self, levels=self.levels[stays], rarity=rarity)
+        chance = None if self.chance is None else self.chance[stays]
+        return replace(self, levels=self.levels[stays], chance=chance)
 
     def weights(self, duplicate: Array) -> Array:
         """Return each pair's contribution to its log odds, shape (m,).
@@ -76,8 +81,18 @@ class Comparison:
         if u is None:
             counts = np.bincount(levels[known], 1.0 - duplicate[known], minlength=len(self.m)) + self.usual
             u = counts / counts.sum()
-        of_pairs = u[levels] if self.rarity is None else np.minimum(u[levels] * self.rarity, 1.0)
-        return np.where(known, np.log(self.m[levels] / of_pairs), 0.0)
+        m = self.m
+        if self.grid is not None:
+            seen = np.bincount(levels[known], duplicate[known], minlength=len(m)) + _PRIOR * m
+            both = seen.reshape(self.grid)
+            m = np.outer(both.sum(axis=1), both.sum(axis=0)).ravel() / seen.sum() ** 2
+            ratio = (m / u).reshape(self.grid)
+            # Common neighbours never count against a pair more than their absence.
+            u = m / np.maximum(ratio, np.minimum(ratio[0], 1.0)).ravel()
+        of_pairs = (
+            u[levels] if self.chance is None else np.where(np.isnan(self.chance), u[levels], self.chance)
+        )
+        return np.where(known, np.log(m[levels] / of_pairs), 0.0)
 
 
 class Fitted(NamedTuple):
@@ -88,14 +103,14 @@ class Fitted(NamedTuple):
 
 
 def fit_weights(comparisons: Sequence[Comparison]) -> Fitted:
-    """Return the weights and log odds of the candidates."""
+    """Return the weights and log odds of the candidates; the first round has the first comparison only."""
     n = len(comparisons[0].levels)
-    duplicate, share = np.zeros(n), _GUESS
+    duplicate = expit(comparisons[0].weights(np.zeros(n)) + logit(_GUESS))
     for _ in range(_ROUNDS):
+        share = min(max(1.0, float(duplicate.sum())) / max(1, n), _MOST)
         weights = np.column_stack([each.weights(duplicate) for each in comparisons])
         log_odds = weights.sum(axis=1) + logit(share)
         before, duplicate = duplicate, expit(log_odds)
-        share = min(max(1.0, float(duplicate.sum())) / max(1, n), _MOST)
         if n == 0 or np.abs(duplicate - before).max() <= _CONVERGED:
             break
     return Fitted(weights, log_odds)

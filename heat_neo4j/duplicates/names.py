@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,18 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from heat_neo4j._kernels.sparse import sparse_products
 from heat_neo4j._utils.csr import CsrParts
 
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"[^\W_]+[+#]*")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z]\w)")
+_NO_SPACE = re.compile(r"(?<=\D) | (?=\D)")
+_UMLAUT = re.compile("([aou]\u0308|ø)")
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"})
+_AND = frozenset(("and", "und", "et"))
 _SMALL_WORDS = frozenset(("a", "an", "and", "by", "de", "for", "in", "of", "on", "or", "the", "to", "with"))
-_LETTERS_PER_ERROR, _MOST_ERRORS = 6, 2
+_ERRORS_FROM = (6, 10)  # letters that allow one error, and two
 _INITIALS = 2  # letters of the shortest acronym
+_GENERIC, _GENERIC_SHARE = 3, 0.002  # names, at least, that begin or end with a generic word
+_UNSEEN = 0.5  # uses of a word, besides those that are counted
+_MOST_NAMESAKES = 10  # others of a name that may be the same thing; more are chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +44,21 @@ class Names:
 
     @cached_property
     def words(self) -> list[tuple[str, ...]]:
-        """Lower-case words of each name without accents, in order."""
-        return [_words(text) for text in self.texts]
+        """Lower-case words of each name without accents, in order; "mueller" too if a name has "müller"."""
+        own = [_words(text) for text in self.texts]
+        long_forms = [_words(text, long_umlauts=True) for text in self.texts]
+        spelled = {
+            long: short
+            for row, words in enumerate(long_forms)
+            for long, short in zip(words, own[row], strict=True)
+            if long != short
+        }
+        return [tuple(spelled.get(word, word) for word in words) for words in own]
+
+    @cached_property
+    def letters(self) -> list[str]:
+        """Each name without the spaces, other than those between numbers."""
+        return [_NO_SPACE.sub("", " ".join(words)) for words in self.words]
 
     @cached_property
     def sorted_words(self) -> list[str]:
@@ -48,7 +69,11 @@ class Names:
     def solid(self) -> list[str]:
         """Each name in one piece if it may be an acronym, such as "dgia" for "D.G.I.A."; otherwise empty."""
         return [
-            "".join(words) if len(words) == 1 or all(len(word) == 1 for word in words) else ""
+            "".join(words)
+            if len(words) == 1
+            else "".join(word for word in words if len(word) == 1)
+            if all(len(word) == 1 or word == "and" for word in words)
+            else ""
             for words in self.words
         ]
 
@@ -72,16 +97,20 @@ class Names:
         """Return the cosines of the n-grams of pairs of rows, shape (m, 2)."""
         return np.minimum(row_products(self.grams, pairs), 1.0)
 
-    def acronym_length(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the length of the name that is an acronym of the other; 0 if neither is one."""
-        solid, initials = self.solid, self.initials
+    def acronym_chance(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how often another name has the initials by chance; NaN if neither name is an acronym."""
+        solid, initials, n = self.solid, self.initials, len(self.texts)
+        letters = Counter(word[0] for words in self.words for word in words)
+        lengths = Counter(len(forms[-1]) for forms in initials if forms)
+        uses = Counter(form for forms in initials for form in forms)
         is_solid = np.array([bool(text) for text in solid], dtype=np.bool_)
-        found = np.zeros(len(pairs), dtype=np.int64)
+        found = np.full(len(pairs), np.nan)
         for one, other in ((0, 1), (1, 0)):
             for place in np.flatnonzero(is_solid[pairs[:, one]]).tolist():
                 text = solid[pairs[place, one]]
                 if text in initials[pairs[place, other]]:
-                    found[place] = len(text)
+                    drawn = lengths[len(text)] * prod(letters[each] / letters.total() for each in text)
+                    found[place] = max(drawn, uses[text] - 1.0) / n
         return found
 
     def same_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -89,16 +118,44 @@ class Names:
         code = np.unique(np.array(self.sorted_words), return_inverse=True)[1]
         return np.asarray((code[pairs[:, 0]] == code[pairs[:, 1]]) & self.known[pairs].all(axis=1))
 
-    def same_order(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether two names have the same words in the same order."""
-        words = self.words
-        return np.array([words[a] == words[b] for a, b in pairs.tolist()], dtype=np.bool_)
+    def same_letters(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether two names have the same letters in the same order, however they are spaced."""
+        code = np.unique(np.array(self.letters), return_inverse=True)[1]
+        return np.asarray((code[pairs[:, 0]] == code[pairs[:, 1]]) & self.known[pairs].all(axis=1))
+
+    def same_core(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether one name is the other and generic words, such as "Acme" and "Acme Inc."."""
+        cores = [" ".join(word for word in words if word not in self.generic) for words in self.words]
+        code = np.unique(np.array(cores), return_inverse=True)[1]
+        found: NDArray[np.bool_] = code[pairs[:, 0]] == code[pairs[:, 1]]
+        for place in np.flatnonzero(found).tolist():
+            short, long = sorted((self.words[row] for row in pairs[place].tolist()), key=len)
+            found[place] = tuple(word for word in long if word in short or word not in self.generic) == short
+        return found
 
     @cached_property
-    def namesakes(self) -> NDArray[np.int64]:
-        """How many other nodes have the same words in any order, shape (M,)."""
-        _, code, counts = np.unique(np.array(self.sorted_words), return_inverse=True, return_counts=True)
-        return np.asarray(counts[code] - 1, dtype=np.int64)
+    def generic(self) -> frozenset[str]:
+        """Words without digits that many names begin or end with, and that are no name on their own."""
+        names = set(self.words)
+        uses = Counter(word for words in names if len(words) > 1 for word in {words[0], words[-1]})
+        least = max(_GENERIC, _GENERIC_SHARE * len(names))
+        return frozenset(
+            word for word, count in uses.items() if count >= least and word.isalpha() and (word,) not in names
+        )
+
+    @cached_property
+    def chance(self) -> NDArray[np.float64]:
+        """How often another thing has the same words by chance, shape (M,).
+
+        As many words are drawn from those of all names but two of this name, so rare words are no chance.
+        """
+        uses = Counter(word for words in self.words for word in words)
+        lengths, namesakes, n = Counter(map(len, self.words)), Counter(self.sorted_words), len(self.words)
+        total = uses.total() + _UNSEEN * len(uses)
+        of_word = {word: (max(count - 2, 0) + _UNSEEN) / total for word, count in uses.items()}
+        drawn = [lengths[len(words)] * prod(of_word[word] for word in words) for words in self.words]
+        others = [namesakes[text] - 1 - _MOST_NAMESAKES for text in self.sorted_words]
+        return np.maximum(drawn, others) / n
 
     def have_unknown_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether one of two names has a word that no other name has, such as a typo.
@@ -117,18 +174,22 @@ class Names:
     def spelled_alike(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether names differ in a few letters only, and not in digits; spaces do not count.
 
-        One error is allowed for each six letters, and two at most.
+        Of the words that only one has, six letters allow one error, and ten two.
         """
-        letters = ["".join(words) for words in self.words]
+        letters = self.letters
         digits = np.unique(["".join(filter(str.isdigit, text)) for text in letters], return_inverse=True)[1]
-        lengths = np.array([len(text) for text in letters])
-        allowed = np.minimum(lengths[pairs].min(axis=1) // _LETTERS_PER_ERROR, _MOST_ERRORS)
-        found: NDArray[np.bool_] = (digits[pairs[:, 0]] == digits[pairs[:, 1]]) & (allowed > 0)
-        found &= np.abs(lengths[pairs[:, 0]] - lengths[pairs[:, 1]]) <= _MOST_ERRORS
+        lengths, most = np.array([len(text) for text in letters]), len(_ERRORS_FROM)
+        found: NDArray[np.bool_] = digits[pairs[:, 0]] == digits[pairs[:, 1]]
+        found &= np.abs(lengths[pairs[:, 0]] - lengths[pairs[:, 1]]) <= most
         places = np.flatnonzero(found)
-        ends = ([letters[row] for row in pairs[places, end].tolist()] for end in (0, 1))
-        errors = process.cpdist(*ends, scorer=OSA.distance, score_cutoff=_MOST_ERRORS, workers=1)
-        found[places] = errors <= allowed[places]
+        bags = [Counter(words) for words in self.words]
+        ends = [
+            ["".join((bags[a] - bags[b]).elements()) for a, b in pairs[places][:, order].tolist()]
+            for order in ([0, 1], [1, 0])
+        ]
+        errors = process.cpdist(*ends, scorer=OSA.distance, score_cutoff=most, workers=1)
+        shorter = np.min([[len(text) for text in texts] for texts in ends], axis=0)
+        found[places] = errors <= np.searchsorted(_ERRORS_FROM, shorter, side="right")
         return found
 
     @cached_property
@@ -164,10 +225,12 @@ def _differ_in_unknown(parts: Sequence[set[Any]], pairs: NDArray[np.int64]) -> N
     return np.array([any(uses[part] == 1 for part in own) for own in differ], dtype=np.bool_)
 
 
-def _words(text: str) -> tuple[str, ...]:
-    letters = unicodedata.normalize("NFKD", _HUMP.sub(" ", text))
-    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return tuple(_WORD.findall(plain.casefold()))
+def _words(text: str, *, long_umlauts: bool = False) -> tuple[str, ...]:
+    letters = unicodedata.normalize("NFKD", _HUMP.sub(" ", text)).casefold().replace("&", " and ")
+    if long_umlauts:
+        letters = _UMLAUT.sub(r"\1e", letters)
+    plain = "".join(letter for letter in letters.translate(_LETTERS) if not unicodedata.combining(letter))
+    return tuple("and" if word in _AND else word for word in _WORD.findall(plain))
 
 
 def _initials(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -27,8 +27,10 @@ WORDS = [
     ("first", "second", "alike"),
     [
         ("National Weather Service", "Natoinal Weather Servic", True),
-        ("National Weather Service", "NationalWeather Service", True),
         ("National Weather Service", "National Postal Service", False),
+        ("National Weather Team 1", "National Wealth Team 1", False),
+        ("Debian Mutt Maintainers", "Debian Rust Maintainers", False),
+        ("Metadata and metadata tools", "Meatdata and metadata tools", True),
         ("Release 41 of the library", "Release 42 of the library", False),
         ("Jon", "Jan", False),
     ],
@@ -38,19 +40,61 @@ def test_names_with_few_errors_are_spelled_alike(first: str, second: str, alike:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "letters"),
+    ("first", "second", "matches"),
     [
-        ("DGIA", "Delegation Generale Intelligence Artificielle", 4),
-        ("D.G.I.A.", "Délégation Générale à l'Intelligence Artificielle", 0),
-        ("F.B.I.", "Federal Bureau of Investigation", 3),
-        ("FBOI", "Federal Bureau of Investigation", 4),
-        ("CIA", "Federal Bureau of Investigation", 0),
-        ("", "Federal Bureau", 0),
+        ("DGIA", "Delegation Generale Intelligence Artificielle", True),
+        ("D.G.I.A.", "Délégation Générale à l'Intelligence Artificielle", False),
+        ("F.B.I.", "Federal Bureau of Investigation", True),
+        ("FBOI", "Federal Bureau of Investigation", True),
+        ("R&D", "Research and Development", True),
+        ("CIA", "Federal Bureau of Investigation", False),
+        ("", "Federal Bureau", False),
     ],
 )
-def test_an_acronym_matches_the_initials(first: str, second: str, letters: int) -> None:
-    assert Names([first, second]).acronym_length(ONE).item() == letters
-    assert Names([second, first]).acronym_length(ONE).item() == letters
+def test_an_acronym_matches_the_initials(first: str, second: str, matches: bool) -> None:
+    assert np.isfinite(Names([first, second]).acronym_chance(ONE).item()) == matches
+    assert np.isfinite(Names([second, first]).acronym_chance(ONE).item()) == matches
+
+
+def test_chance_brings_short_acronyms_more_often_than_long_ones() -> None:
+    names = Names(
+        ["ab", "abcd", "Alder Birch", "Alder Birch Cedar Delta", "Ember Flint", "Grove Heron Islet Oak"]
+    )
+    short, long = names.acronym_chance(np.array([[0, 2], [1, 3]])).tolist()
+    assert 0.0 < long < short
+    several = Names([*names.texts, "Amber Birch", "Ash Beech"]).acronym_chance(np.array([[0, 2]])).item()
+    assert several == 2 / 8
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("Smith & Sons", "Smith and Sons", True),
+        ("Meier und Söhne", "MEIER & SOEHNE", True),
+        ("Müller", "Mueller", True),
+        ("Straße", "Strasse", True),
+        ("Łukasz Café", "Lukasz Cafe", True),
+        ("NumPy", "Numpy", True),
+        ("BSD 3-Clause", "BSD-3-clause", True),
+        ("Version 1.23", "Version 12.3", False),
+        ("GPL-2", "GPL-2+", False),
+        ("C++", "C#", False),
+        ("Blue Dot", "Blu Dot", False),
+        ("", "", False),
+    ],
+)
+def test_names_are_the_same_however_they_are_written(first: str, second: str, same: bool) -> None:
+    assert Names([first, second]).same_letters(ONE).item() == same
+
+
+def test_words_that_many_names_end_with_are_generic() -> None:
+    names = Names(
+        ["MIT", "MIT License", "Zlib License", "ISC License", "License 9", "MIT X11", "Zlib OR MIT"]
+    )
+    assert names.generic == {"license"}
+    pairs = np.array([[0, 1], [0, 5], [1, 2], [0, 6]])
+    assert names.same_core(pairs).tolist() == [True, False, False, False]
+    assert Names(names.texts[:3]).same_core(pairs[:1]).tolist() == [False]
 
 
 def test_the_same_words_in_another_order_are_the_same_name() -> None:
@@ -139,14 +183,44 @@ def test_deliberate_differences_are_not_taken_for_typos() -> None:
     assert names.have_unknown_order(np.array([[5, 6]])).tolist() == [True]
     names = Names([*names.texts, "the int long map", "a long int map"])
     assert names.have_unknown_order(np.array([[5, 6]])).tolist() == [False]
-    assert names.namesakes[5:9].tolist() == [2, 2, 1, 2]
 
 
-def test_the_same_words_weigh_more_if_few_nodes_have_them() -> None:
-    names = Names(["rare name", "rare name", *["common name"] * 6, "other"])
-    candidates = np.array([[0, 1], *([2, row] for row in range(3, 8)), *([8, row] for row in range(8))])
-    weights = fit_weights([Compared(candidates, candidates, 36).by_names(names)]).weights[:, 0]
-    assert weights[0] > weights[1] == weights[5] > weights[6]
+def test_the_same_words_weigh_more_if_chance_brings_them_rarely() -> None:
+    """Other names contain "tree" and "map", and most nodes are called "list"."""
+    names = Names(
+        ["Kenneth Reitz"] * 2 + ["tree map"] * 2 + ["list map", "tree list", "hash map"] * 5 + ["list"] * 60
+    )
+    candidates = np.array([[0, 1], [2, 3], [19, 20], [0, 2]])
+    weights = fit_weights([Compared(candidates, candidates, 300).by_names(names)]).weights[:, 0]
+    assert (np.diff(weights) < 0.0).all()
+
+
+def test_doubles_without_common_neighbours_are_found_by_their_names() -> None:
+    random, n = np.random.default_rng(0), 300
+    names = [f"{random.choice(WORDS)} {row * 7919 % 5003:x}" for row in range(n - 20)]
+    names += names[:20]
+    ends = (np.arange(n), n + random.integers(n, size=n))
+    graph = Graph(
+        sparse.csr_array((np.ones(n), ends), shape=(2 * n, 2 * n)),
+        labels={"Person": np.arange(2 * n) < n, "Paper": np.arange(2 * n) >= n},
+    )
+    found = find_duplicates(_points(2 * n), graph, [*names, *[""] * n], label="Person", k=20, n_threads=1)
+    assert (found.second - found.first == n - 20).all()
+    assert np.median(found.probability) > 0.5
+
+
+def test_common_neighbours_never_count_against_a_pair_more_than_none() -> None:
+    """All duplicates that are found have none, and many other candidates have some."""
+    name = np.repeat([1, 0, 1], [50, 900, 1])
+    shared = np.repeat([0, 1, 0, 1], [50, 500, 400, 1])
+    fitted = fit_weights(
+        [
+            Comparison("name", ("no", "yes"), name, np.array([0.1, 0.9]), np.array([0.9999, 0.0001])),
+            Comparison("structure", ("none", "some"), shared, np.array([0.15, 0.85]), grid=(2, 1)),
+        ]
+    )
+    assert fitted.weights[-1, 1] == pytest.approx(0.0)
+    assert fitted.weights[0, 1] > 0.0
 
 
 def test_the_share_of_duplicates_follows_the_candidates() -> None:

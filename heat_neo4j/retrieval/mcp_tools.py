@@ -7,7 +7,9 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
-from heat_neo4j.database.index.nearest import Among
+from heat_neo4j.database.index.nearest import Among, Neighbours
+from heat_neo4j.database.index.search import FoundNodes
+from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.statements import label_predicate
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
@@ -56,7 +58,7 @@ class Tools:
         found = self._store.search(
             question, k, model=self._model, fulltext_index=self._text_index, node_filter=_with_label(label)
         )
-        return found.to_dict()
+        return self._answer(found, label)
 
     def nearest(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
         """List the nodes most closely related to one, the nearest first."""
@@ -140,6 +142,12 @@ class Tools:
         found = self._store.neighbours(
             node, k=k, model=self._model, node_filter=_with_label(label), among=among
         )
+        return self._answer(found, label)
+
+    def _answer(self, found: Neighbours | FoundNodes, label: str | None) -> dict[str, Any]:
+        """Return an answer as JSON data; raises ProjectionError if it is empty and the label unknown."""
+        if label is not None and not found.nodes:
+            require_names(self._store, [label], ())
         return found.to_dict()
 
 

@@ -114,7 +114,8 @@ def test_both_retrievers_and_the_tool_take_a_question(store, cypher, server, toy
     assert [each.metadata["name"] for each in documents] == expected
     tool = Tools(store, toy.model, words)
     assert [each["name"] for each in tool.search(QUESTION, 4)["nodes"]] == expected
-    assert tool.search(QUESTION, 4, label="No`where")["nodes"] == ()
+    with pytest.raises(ProjectionError, match="no node label 'No`where' in database"):
+        tool.search(QUESTION, 4, label="No`where")
     by_vector = HeatDocumentRetriever(
         database=store, model=toy.model, vector_index=vectors, embedder=Embedder(), k=90
     )

@@ -682,15 +682,22 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             on_progress=progress,
         )
 
-    def score_pairs(self, pairs: Any, type: str | None = None, *, return_log_odds: bool = False) -> Any:
+    def score_pairs(
+        self,
+        pairs: Any,
+        *,
+        pattern: str | Sequence[str] | None = None,
+        return_log_odds: bool = False,
+    ) -> Any:
         """Return how likely links between given nodes are.
 
         Parameters
         ----------
         pairs : iterable of (source, target), or array or data frame of shape (m, 2)
             Node names. An already linked pair scores higher than a similar unlinked one.
-        type : str, optional
-            Type of the links; the likeliest of each pair if not given.
+        pattern : str or (source label, type, target label), optional
+            Pattern of the links, such as ``"User-RATED->Movie"`` or ``"*-RATED->*"``. By default the
+            likeliest of each pair.
         return_log_odds : bool
             Whether log odds are returned too: they also rank pairs of the same probability.
 
@@ -705,7 +712,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         ValueError
-            If a node was not embedded, or the graph has no such type.
+            If a node was not embedded, or the graph has no such pattern.
         CalibrationError
             If the graph has too few edges to fit `link_score_`; also a ValueError.
         sklearn.exceptions.NotFittedError
@@ -726,7 +733,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         if any(isinstance(each, str) or not hasattr(each, "__len__") or len(each) != 2 for each in ends):
             raise ValueError("pairs must be a list of pairs of names: [(source, target), ...]")
         rows = np.column_stack([self._rows([each[end] for each in ends]) for end in (0, 1)])
-        found = probabilities(self.graph_, self._fitted_scorers(), self._patterns(type), rows)
+        found = probabilities(self.graph_, self._fitted_scorers(), self._patterns(pattern), rows)
         return found[:2] if return_log_odds else found[0]
 
     def recommend(
@@ -773,7 +780,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """
         check_is_fitted(self, "embedding_")
         (row,) = self._rows([node]).tolist()
-        chosen = self._patterns(None, patterns)
+        chosen = self._patterns(*patterns)
         allowed = patterns_at(self.graph_, chosen, row, reverse=reverse)
         if not allowed:
             role, other = ("target", "False") if reverse else ("source", "True")
@@ -824,7 +831,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         pair = (int(rows[0]), int(rows[1]))
         if pair[0] == pair[1]:
             raise ValueError(f"{source!r} is both source and target: a link joins two nodes")
-        patterns = self._patterns(None, () if pattern is None else (pattern,))
+        patterns = self._patterns(pattern)
         if patterns == (None,):  # as in `predict_links`
             pair = min(pair), max(pair)
         scorers, names = self._fitted_scorers(), self.graph_.names
@@ -1121,15 +1128,14 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_scorers"}
 
-    def _patterns(
-        self, kind: str | None, specs: Sequence[str | Sequence[str]] = ()
-    ) -> Sequence[Pattern | None]:
-        """Return the patterns of a type, or those that `specs` name; all common ones if neither is given."""
+    def _patterns(self, *specs: str | Sequence[str] | None) -> Sequence[Pattern | None]:
+        """Return the patterns that `specs` name, except None; all common ones if there is none."""
+        named = [each for each in specs if each is not None]
         if self.graph_.relationships is None:
-            if kind is not None or specs:
-                raise ValueError("types and patterns need a graph with typed relationships")
+            if named:
+                raise ValueError("patterns need a graph with typed relationships")
             return (None,)
-        return patterns_of(self.graph_, specs if kind is None else [("*", kind, "*")])
+        return patterns_of(self.graph_, named)
 
     def _row_of(self) -> dict[Any, int]:
         return {name: row for row, name in enumerate(self.graph_.names)}

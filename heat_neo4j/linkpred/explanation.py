@@ -32,8 +32,8 @@ Rows = NDArray[np.int64]
 
 MEANINGS: Mapping[str, str] = {
     "base": "an average pair of the pattern",
-    "distance": "how near they are",
-    "neighbourhood_distance": "how near their neighbourhoods are",
+    "distance": "distance between the two",
+    "neighbourhood_distance": "distance between their neighbourhoods",
     "source_out": "the source's outgoing relationships of the type",
     "source_in": "the source's incoming relationships of the type",
     "target_out": "the target's outgoing relationships of the type",

@@ -82,7 +82,8 @@ class Reliability:
     log_odds : tuple of float
         Mean score of each bin, ascending.
     probability : tuple of float
-        Share of held-out links in each bin, non-decreasing in the score (isotonic); [0, 1].
+        Share of held-out links in each bin, non-decreasing in the score (isotonic); below 1, as one more
+        pair without a link counts in the highest bin.
     low, high : tuple of float
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float
@@ -184,9 +185,12 @@ def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArr
     pairs, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
     mean = np.add.reduceat(weight * scores, starts) / pairs
     raw = np.add.reduceat(links.astype(np.float64), starts)
-    shares = np.asarray(isotonic_regression(found / pairs, sample_weight=pairs, increasing=False))
-    # Weighted pairs carry no more evidence than unweighted ones: the interval uses the number sampled.
+    # Weighted pairs carry no more evidence than unweighted ones: what counts is the number sampled.
     seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
+    # One more pair above all others is no link: a few links and nothing else do not make a link certain.
+    more = pairs.copy()
+    more[0] *= 1.0 + 1.0 / seen[0]
+    shares = np.asarray(isotonic_regression(found / more, sample_weight=more, increasing=False))
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)
     columns = (mean, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs, shares)

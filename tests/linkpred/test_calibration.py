@@ -240,11 +240,20 @@ def test_between_bins_probabilities_are_interpolated_and_below_them_fall_as_thei
     assert known.at(np.zeros((0,))).shape == (0,)
 
 
+def test_a_few_links_and_nothing_else_do_not_make_a_link_certain() -> None:
+    odds = np.linspace(1.0, -1.0, 1000)
+    links = np.arange(1000) < 8
+    links[100:900:100] = True
+    found = reliability(odds, links, np.ones(1000), PARTS[:1000])
+    assert found.probability[-1] == pytest.approx(8 / 9)
+    assert found.probability[0] == pytest.approx(8 / 992)
+
+
 @pytest.mark.parametrize("all_links", [False, True])
 def test_pairs_that_are_all_links_or_none_have_intervals(all_links: bool) -> None:
     odds = np.linspace(-1.0, 1.0, 50)
     found = reliability(odds, np.full(50, all_links), np.full(50, 2.0), PARTS[:50])
-    assert set(found.probability) == {float(all_links)}
+    assert found.probability == pytest.approx([50 / 51 if all_links else 0.0] * len(found.n_pairs))
     assert sum(found.n_pairs) == 100.0
     for low, high in zip(found.low, found.high, strict=True):
         assert (low > 0.5, high == 1.0) if all_links else (low == 0.0, 0.0 < high < 0.2)

@@ -17,8 +17,8 @@ from heat_neo4j.linkpred.shortlists import Shortlists
 BLOCK_SOURCES = 4096
 """Sources per worker task."""
 _PART = 512  # sources whose pairs one thread holds in memory
+_SPANS, _SPAN = 8, 32  # samples of adjacent sources, which decide on the order of features
 # The direction features are the most expensive, so they rerank only the best pairs by the other features.
-_SPANS, _SPAN = 8, 32  # sources that decide on the order of features
 _TIMES, _LEAST = 3, 12  # reranked pairs per source: _TIMES * width, at least _LEAST
 
 Array = NDArray[np.float64]

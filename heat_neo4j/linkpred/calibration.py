@@ -82,8 +82,8 @@ class Reliability:
     log_odds : tuple of float
         Mean score of each bin, ascending.
     probability : tuple of float
-        Share of held-out links in each bin, non-decreasing in the score (isotonic); below 1, as one more
-        pair without a link counts in the highest bin.
+        Share of held-out links in each bin, non-decreasing in the score (isotonic); [0, 1]. One more pair
+        without a link counts in the highest bin.
     low, high : tuple of float
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float

@@ -17,8 +17,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(INSTALLED)
 	$(BIN)/heat demo
 
+# One BLAS thread in each process: the threads of several processes waited for each other, busily.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --dist loadgroup
 # One process for each release's server, and one for the rest. Groups start in the order of tests/conftest.py.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder --durations 20
+LIVE := --numprocesses 3 --no-loadscope-reorder --durations 20
 
 test:
 	$(MAKE) --no-print-directory --jobs=2 quick-tests lint docs
@@ -27,17 +29,17 @@ test-all:
 	$(MAKE) --no-print-directory --jobs=2 all-tests lint docs
 
 quick-tests: browser $(COMPILED)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) $(LIVE) -m "not slow"
 
 all-tests: browser $(COMPILED)
 	$(INSTALL) --group geometric
-	$(PYTEST)
+	$(PYTEST) $(LIVE)
 
 browser:
 	sh tests/explore/install.sh
 
 unit: $(COMPILED)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --durations 10 -m "not live and not slow and not browser"
+	$(PYTEST) --numprocesses 2 --durations 10 -m "not live and not slow and not browser"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -137,7 +137,7 @@ def columns(draw):
     return values, [order[:cut], order[cut:]], draw(st.integers(1, 7))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(columns())
 def test_any_chunks_in_any_order_match_the_slow_reference(case):
     values, chunks, max_categories = case

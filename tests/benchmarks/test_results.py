@@ -112,9 +112,8 @@ def test_gensim_is_run_with_the_seeds_that_there_is_time_for():
     }
 
 
-@pytest.mark.parametrize("method", ["popularity", "Adamic-Adar"])
-def test_a_job_gives_the_same_figures_again(method):
-    job = Job.of("baseline", "friends", 0, method=method)
+def test_a_job_gives_the_same_figures_again():
+    job = Job.of("baseline", "friends", 0, method="Adamic-Adar")
     first, second = run_job(job), run_job(job)
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     assert 0.5 < first["auroc"] < 1.0

@@ -62,7 +62,7 @@ def test_numbers_are_nearer_than_the_median_and_the_mean_of_neighbours(predicted
 
 def test_intervals_hold_four_fifths() -> None:
     inside, lonely, widths = [], [], []
-    for seed in range(6):
+    for seed in range(4):
         graph, truth = shop(seed)
         found = predict_numbers(graph, None, hidden(truth, seed + 9))
         own = np.array(truth)[found.rows]
@@ -111,7 +111,7 @@ def test_integers_stay_integers() -> None:
 
 
 def test_repeats_to_the_bit() -> None:
-    graph, truth = shop()
+    graph, truth = shop(n=400)
     model = HEAT(n_components=3, walks_per_node=2, random_state=0, n_threads=1).fit(graph)
     first, again = (model.classify(hidden(truth)) for _ in range(2))
     np.testing.assert_array_equal(first.low, again.low)
@@ -119,7 +119,7 @@ def test_repeats_to_the_bit() -> None:
 
 
 def test_few_numbers_are_classes_unless_asked_otherwise() -> None:
-    graph, truth = shop(n=400)
+    graph, truth = shop(n=300)
     stars = [round(2.0 * np.log(each)) / 2.0 for each in truth]
     found = predict_classes(graph, None, hidden(stars))
     assert (
@@ -130,7 +130,7 @@ def test_few_numbers_are_classes_unless_asked_otherwise() -> None:
     many = predict_classes(graph, None, hidden([round(each) % 40 for each in truth]), kind="class")
     assert len(many.classes) > 20
     with pytest.raises(ClassificationError, match="only numbers can be predicted as numbers"):
-        predict_property(graph, None, hidden(["a", "b"] * 200), kind="number")
+        predict_property(graph, None, hidden(["a", "b"] * 150), kind="number")
 
 
 def test_what_tells_no_more_than_the_median_is_refused() -> None:

@@ -90,7 +90,7 @@ def plain(found, projection, row_of):
     return adjacency, types, times
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(
     FOUND,
     st.sampled_from(sorted(COMBINE)),

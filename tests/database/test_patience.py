@@ -59,7 +59,7 @@ class SilentServer:
             each.close()
 
 
-SHORT = Limits(patience_seconds=3.0, connect_seconds=1.0)
+SHORT = Limits(patience_seconds=1.5, connect_seconds=0.5)
 
 
 @pytest.mark.parametrize("until", ["accepting", "shaking hands", "reading"])

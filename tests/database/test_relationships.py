@@ -31,7 +31,7 @@ def read(projection, chunks):
     return table.join(np.arange(N), N).adjacency, table.counts
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(RELATIONSHIPS, st.sampled_from(sorted(COMBINE)), st.integers(0, 2**32))
 def test_any_order_gives_the_same_bits_and_what_the_slow_twin_gives(relationships, aggregation, seed):
     weight = None if aggregation in ("count", "single") else "w"

@@ -62,13 +62,13 @@ def test_up_to_a_size_the_lists_hold_the_nearest_nodes(n):
 
 
 def test_larger_graphs_have_most_of_the_nearest_nodes_and_their_cosines():
-    rows = unit_floats(vectors(3000))
+    rows = unit_floats(vectors(1500))
     near, weights = near_lists(rows, exact=0)
     expected, cumulated = naive.near_lists(rows.astype(float), LISTED)
     shared = [len(np.intersect1d(one[:20], other)) / 20 for one, other in zip(expected, near, strict=True)]
     assert np.mean(shared) > 0.9
     assert np.mean(weights[:, -1] / cumulated[:, -1]) > 0.95
-    own = np.arange(3000)[:, None]
+    own = np.arange(1500)[:, None]
     assert (near != own).all()
     assert all(len(set(row)) == len(row) for row in near.tolist())
 

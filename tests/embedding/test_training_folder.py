@@ -32,7 +32,7 @@ def test_the_same_bits_as_in_memory_and_nothing_is_left(
     assert list(tmp_path.iterdir()) == []
 
 
-def fit_and_die(graph, scratch, n_saves):
+def fit_and_die(graph, scratch, n_saves, **options):
     """Begin a training that ends before a file more than so many; return its folder."""
 
     def die(path):
@@ -42,7 +42,7 @@ def fit_and_die(graph, scratch, n_saves):
             raise Killed
 
     with before_each("os.rename", die), pytest.raises(Killed):
-        HEAT(**OPTIONS, n_threads=1, scratch=scratch).fit(graph)
+        HEAT(**{**OPTIONS, **options}, n_threads=1, scratch=scratch).fit(graph)
     return next(path for path in scratch.iterdir() if path.is_dir())
 
 
@@ -171,11 +171,11 @@ HEAT(**{**OPTIONS, "random_state": None}, scratch=sys.argv[1]).fit(make_graph())
 
 
 def test_a_process_that_is_killed_leaves_what_another_goes_on_from_with_its_seed(graph, tmp_path):
-    for saved in (5, 120):  # before all is prepared, and in the middle of a round
-        command = [sys.executable, "-c", DOOMED, str(tmp_path), str(saved)]
-        killed = subprocess.run(command, cwd=Path(__file__).parents[2], check=False)
-        assert killed.returncode == -signal.SIGKILL
-        assert any(tmp_path.iterdir())
+    folder = fit_and_die(graph, tmp_path, 30, random_state=None)  # before all is prepared
+    command = [sys.executable, "-c", DOOMED, str(tmp_path), "120"]  # in the middle of a round
+    killed = subprocess.run(command, cwd=Path(__file__).parents[2], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == [folder]
     model = HEAT(**{**OPTIONS, "random_state": None}, scratch=tmp_path).fit(graph)
     assert model.training_["resumed"]
     assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_neo4j.geometry.drift import Isometry, boost_to_origin, fit_isometry
@@ -27,6 +27,7 @@ def any_isometry(d, seed, reflect=False):
     return Isometry(boost_to_origin(lift(rng.normal(size=d))) @ turn)
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 12), st.integers(2, 60), st.floats(0.1, 8.0), st.integers(0, 2**32), st.booleans())
 def test_an_isometry_is_recovered(d, n, furthest, seed, reflect):
     points = spread(n, d, furthest, seed)

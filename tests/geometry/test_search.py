@@ -18,7 +18,7 @@ from heat_neo4j.geometry.search import Candidates, PartnerSearch, make_blocks
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.prediction import predict_links
 
-N = 700
+N = 400
 
 
 def points(seed=0, dimensions=3, scale=1.0, n=N):
@@ -76,7 +76,7 @@ def both_ways(embedding, of, **limits):
     return found
 
 
-@pytest.mark.parametrize("k", [1, 5, 30, 200, N])
+@pytest.mark.parametrize("k", [1, 5, 30, N])
 @pytest.mark.parametrize("scale", [0.05, 0.5, 1.0, 2.5])  # mean radius 0.2, 2, 4 and 10, largest 25
 def test_the_nearest_are_found(k, scale):
     assert len(both_ways(points(scale=scale), graph(), k=k)) > 0
@@ -88,7 +88,7 @@ def test_in_few_dimensions_and_in_many(dimensions, scale):
     both_ways(points(dimensions=dimensions, scale=scale), graph(), k=4)
 
 
-@pytest.mark.parametrize("hub", [100, 650, 699])
+@pytest.mark.parametrize("hub", [100, N - 50, N - 1])
 def test_neighbours_of_hubs_are_left_out(hub):
     both_ways(points(), graph(hub=hub), k=4)
 
@@ -99,7 +99,7 @@ def test_labels_are_heeded(source, target, limits):
     of = graph()
     of.labels["B"] &= ~of.labels["A"]
     rng = np.random.default_rng(3)
-    ends = [rng.choice(np.flatnonzero(of.labels[label]), size=400) for label in (source, target)]
+    ends = [rng.choice(np.flatnonzero(of.labels[label]), size=230) for label in (source, target)]
     _, first = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
     ends = [each[np.sort(first)] for each in ends]  # none is answered
     joined = np.zeros((N, N))
@@ -120,7 +120,7 @@ def test_labels_are_heeded(source, target, limits):
     np.testing.assert_array_equal(found.distance, plain[2])
 
 
-@pytest.mark.parametrize("top", [1, 50, 5000, 10**6])
+@pytest.mark.parametrize("top", [1, 50, 2000, 10**6])
 @pytest.mark.parametrize("scale", [0.2, 1.0])
 def test_the_nearest_pairs_of_all(top, scale):
     assert len(both_ways(points(scale=scale), graph(), k=None, max_links=top)) > 0
@@ -128,7 +128,7 @@ def test_the_nearest_pairs_of_all(top, scale):
 
 def test_points_that_coincide_are_ties():
     embedding = points()
-    embedding[:300] = embedding[0]
+    embedding[:170] = embedding[0]
     both_ways(embedding, graph(), k=5)
     both_ways(embedding, graph(), k=None, max_links=500)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,6 +234,12 @@ def direction_twins(pattern: Pattern) -> dict[str, Array]:
     }
 
 
+@cache
+def of_patterns() -> dict[Pattern, Any]:
+    shared = PairFeatures(*made())
+    return {pattern: shared.of(pattern) for pattern in (RATED, FOLLOWS)}
+
+
 PAIRS = np.array([(u, v) for u in range(N) for v in range(N) if u != v])
 FIRST, SECOND = np.array([3, 40, 21, 22, 0]), np.array([43, 20, 25, 7])
 
@@ -255,7 +262,7 @@ def assert_is(feature, expected: Array, tolerance: float = 1e-9) -> None:
 @pytest.mark.parametrize("pattern", [RATED, FOLLOWS], ids=str)
 @pytest.mark.parametrize("name", OF_TYPES)
 def test_a_feature_of_links_is_what_the_twin_says(name: str, pattern: Pattern) -> None:
-    features = PairFeatures(*made()).of(pattern).link
+    features = of_patterns()[pattern].link
     assert list(features) == list(OF_TYPES)
     assert_is(features[name], twins(pattern)[name], 1e-7)
     assert np.ptp(twins(pattern)[name]) > 0.01
@@ -266,7 +273,7 @@ def test_a_feature_of_links_is_what_the_twin_says(name: str, pattern: Pattern) -
 def test_a_feature_of_directions_is_what_the_twin_says_and_changes_its_sign(
     name: str, pattern: Pattern
 ) -> None:
-    features = PairFeatures(*made()).of(pattern).direction
+    features = of_patterns()[pattern].direction
     assert set(features) == set(DIRECTION)
     assert_is(features[name], direction_twins(pattern)[name], 1e-7)
     there, back = features[name].pairs(PAIRS), features[name].pairs(PAIRS[:, ::-1])

@@ -47,7 +47,7 @@ limits = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(embedded_graphs(), limits)
 def test_links_equal_the_slow_twin_where_distances_tie(
     made: tuple[np.ndarray, Graph], limits: dict[str, Any]

@@ -121,7 +121,7 @@ def assert_lawful(points: np.ndarray, graph: Graph, links: PredictedLinks) -> No
     assert (np.diff(leading) >= 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(typed_graphs(), st.integers(1, 4), st.sampled_from(list(KINDS)), st.integers(0, 99))
 def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
     made: tuple[np.ndarray, Graph], k: int, kind: str, seed: int

@@ -85,7 +85,7 @@ def test_few_relationships_among_many_nodes_teach_no_bound() -> None:
 
 def test_random_graphs_teach_no_rule_that_they_do_not_keep() -> None:
     learned: Counter[str] = Counter()
-    for seed in range(10):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         n = 300
         degrees = rng.pareto(1.5, n) + 0.2
@@ -106,7 +106,7 @@ def test_random_graphs_teach_no_rule_that_they_do_not_keep() -> None:
                     is_true = name == "acyclic" and "hierarchy" in kind
                     learned[f"{kind} {name}"] += getattr(rules, name) is not None and not is_true
                 learned[f"{kind} exclusions"] += len(rules.exclusions)
-    assert sum(learned.values()) == 0, +learned  # of 600 chances
+    assert sum(learned.values()) == 0, +learned  # of 150 chances
 
 
 def test_answered_relationships_teach_no_direction() -> None:

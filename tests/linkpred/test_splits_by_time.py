@@ -43,7 +43,7 @@ def as_set(pairs):
     return set(map(tuple, pairs.tolist()))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(EDGES, st.sampled_from([0.05, 0.15, 0.4, 0.9]), st.integers(0, 5))
 def test_the_laws_of_the_split(times, share, seed):
     dated = {edge: time for edge, time in times.items() if time is not None}

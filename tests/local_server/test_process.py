@@ -81,13 +81,13 @@ def test_a_process_is_asked_to_end_and_killed_if_it_will_not():
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "print('on', flush=True); time.sleep(60)"
     )
-    for program, willing in (
-        ("print('on', flush=True); import time; time.sleep(60)", True),
-        (stubborn, False),
+    for program, willing, timeout in (
+        ("print('on', flush=True); import time; time.sleep(60)", True, 20.0),
+        (stubborn, False, 0.2),
     ):
         child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
         assert child.stdout.readline() == b"on\n"
-        assert end_process(psutil.Process(child.pid), timeout=2.0) is willing
+        assert end_process(psutil.Process(child.pid), timeout=timeout) is willing
         child.stdout.close()
         child.wait()
 

@@ -21,7 +21,7 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from tests.packaging.test_deployment import check_manifest, exit_codes, parsed, yaml
+from tests.packaging.test_deployment import assert_taken, exit_codes, parsed, yaml
 from tests.packaging.test_docker import COMPOSE, DOCKER, check
 from tests.support.environments import Environment, clean_variables
 
@@ -211,8 +211,7 @@ def test_the_jobs_are_given_options_that_there_are(services, pods):
 # --- Kubernetes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", ["1.31", "1.36"])
-def test_kubernetes_takes_the_manifests(manifests, version, tmp_path):
+def test_kubernetes_takes_the_manifests(manifests, tmp_path):
     spec = manifests["DaskCluster"]["spec"]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     service = {**pod, "kind": "Service", "spec": spec["scheduler"]["service"]}
@@ -220,11 +219,8 @@ def test_kubernetes_takes_the_manifests(manifests, version, tmp_path):
     plain = [each for kind, each in manifests.items() if kind != "DaskCluster"]
     assert len(plain) == 3
     for number, each in enumerate([*plain, *made, service]):
-        path = tmp_path / f"{number}.yaml"
-        path.write_text(json.dumps(each))
-        done = check_manifest(path, version)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "passed" in done.stdout + done.stderr
+        (tmp_path / f"{number}.yaml").write_text(json.dumps(each))
+    assert_taken(*tmp_path.iterdir())
 
 
 def strict(schema):

@@ -40,9 +40,13 @@ def random_graph(size, seed=0):
     return Graph(adjacency, attributes)
 
 
-def needs(size, graph=None):
-    model = HEAT(n_threads=size.threads, random_state=0)
-    return estimate(size, model, made_graph(size, 1000) if graph is None else graph)
+def needs(size, read_seconds=0.0):
+    return estimate(size, HEAT(n_threads=size.threads, random_state=0), made_graph(size, 1000), read_seconds)
+
+
+@pytest.fixture(scope="module")
+def of_tiny():
+    return needs(TINY, read_seconds=3.0)
 
 
 def array_bytes(*groups):
@@ -71,13 +75,14 @@ def test_memory_of_vectors_is_that_of_the_arrays(others):
     graph = made_graph(size, 10_000)
     assert graph.n_nodes == 7000
     assert (graph.attributes.dtype == np.float32) == (not others)
+    small = made_graph(size, 300)
     matrix = graph.attributes
     bare = replace(size, attribute_columns=0, vector_columns=0, vector_width=0)
     held = array_bytes([matrix])
     alone = replace(size, alpha=0.0), replace(bare, alpha=0.0)
     needed, without = (memory_of(each)["train"] for each in alone)
     assert needed - without == pytest.approx(held, rel=0.1)
-    make_similarity(graph, table_limit=0)  # loading the kernels allocates more than the call does
+    make_similarity(small, table_limit=0)  # loading the kernels allocates more than the call does
     tracemalloc.start()
     make_similarity(graph, table_limit=0)
     _, peak = tracemalloc.get_traced_memory()
@@ -89,7 +94,8 @@ def test_memory_of_vectors_is_that_of_the_arrays(others):
 def test_memory_of_texts_is_that_of_their_lists():
     size = RunSize(7000, 20_000, attribute_columns=1000, attribute_share=0.01, texts=1)
     graph = made_graph(size, 10_000)
-    make_similarity(graph, table_limit=0)  # loading the kernels allocates more than the call does
+    small = made_graph(size, 300)
+    make_similarity(small, table_limit=0)  # loading the kernels allocates more than the call does
     tracemalloc.start()
     similarity = make_similarity(graph, table_limit=0)
     _, peak = tracemalloc.get_traced_memory()
@@ -98,9 +104,9 @@ def test_memory_of_texts_is_that_of_their_lists():
     assert _similarity(size) == pytest.approx(peak, rel=0.35)
 
 
-@pytest.mark.parametrize(("per_level", "others"), [(4000, 0), (4000, 60_000), (20, 0)])
+@pytest.mark.parametrize(("per_level", "others"), [(2000, 0), (2000, 30_000), (20, 0)])
 def test_memory_and_pairs_of_a_hierarchy_are_those_of_its_training(per_level, others):
-    n = 20_000
+    n = 10_000
     closure = sum(child // per_level for child in range(n))
     size = RunSize(
         n, n - per_level + others, walks_per_node=1, hierarchy="UNDER", hierarchical=n - per_level,
@@ -247,8 +253,8 @@ def test_a_made_graph_is_as_dense_as_the_real_one():
     assert dense.attributes.shape == (50, 200)
 
 
-def test_an_estimate_has_all_stages_and_is_plain_data():
-    whole = estimate(TINY, HEAT(n_threads=1, random_state=0), made_graph(TINY, 1000), read_seconds=3.0)
+def test_an_estimate_has_all_stages_and_is_plain_data(of_tiny):
+    whole = of_tiny
     assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write", "index"]
     assert list(whole.memory) == ["read", "train", "calibrate", "links", "write"]
     document = whole.to_dict()
@@ -317,20 +323,13 @@ def test_a_server_that_reads_slowly_writes_slowly():
         assert slow[stage] > 4 * usual[stage]
 
 
-def test_links_that_are_too_unlikely_are_not_written():
-    model, graph = HEAT(n_threads=1, random_state=0), made_graph(TINY, 1000)
-    some = replace(TINY, patterns=(LinkEnds(1000, 1000, 10, 10**6),))
-    every, none = (
-        estimate(replace(some, min_probability=least), model, graph).seconds["write"] for least in (0.0, 1.0)
-    )
-    assert none < every
-    assert none == pytest.approx(estimate(replace(some, patterns=()), model, graph).seconds["write"])
-
-
-def test_sources_that_may_have_no_more_links_take_no_time():
+def test_links_that_are_too_unlikely_are_not_written_and_sources_that_may_have_no_more_take_no_time(of_tiny):
     few = LinkEnds(200, 200, 10, 1000, full=198)
-    seconds = [needs(replace(TINY, patterns=(each,))).seconds["links"] for each in (*TINY.patterns, few)]
-    assert seconds[1] < 0.1 * seconds[0]
+    found = needs(replace(TINY, patterns=(few,), min_probability=1.0), read_seconds=3.0).seconds
+    assert found["links"] < 0.1 * of_tiny.seconds["links"]
+    without = needs(replace(TINY, patterns=()), read_seconds=3.0).seconds
+    assert found["write"] == pytest.approx(without["write"])
+    assert of_tiny.seconds["write"] > 1.01 * found["write"]
 
 
 def test_a_graph_that_is_too_small_for_a_score_has_an_estimate():
@@ -339,9 +338,9 @@ def test_a_graph_that_is_too_small_for_a_score_has_an_estimate():
 
 
 def test_training_takes_about_as_long_as_estimated():
-    size = RunSize(1000, 5000)
+    size = RunSize(400, 2000)
     said = needs(size).seconds
-    took = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 1000)).training_["seconds"]
+    took = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 400)).training_["seconds"]
     assert said["train"] == pytest.approx(took["train"], rel=2.0)  # other processes may be busy
 
 

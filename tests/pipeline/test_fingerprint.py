@@ -63,7 +63,7 @@ def test_the_order_of_rows_and_columns_and_how_attributes_are_kept_do_not_matter
 def test_every_single_change_is_seen():
     graph = some_graph()
     rng = np.random.default_rng(3)
-    for _ in range(200):
+    for _ in range(60):
         dense = graph.adjacency.toarray()
         u, v = sorted(rng.choice(N, 2, replace=False))
         dense[u, v] = dense[v, u] = rng.choice([0.0, dense[u, v] + 1e-12]) if dense[u, v] else 1.0
@@ -132,7 +132,7 @@ def test_a_part_of_the_nodes_is_the_graph_between_them():
 
 
 def test_how_many_edges_changed_is_estimated_within_its_error():
-    """Relative errors of 300 estimates: their mean is 0 and their spread a sixteenth, as the theory has it.
+    """Relative errors of 100 estimates: their mean is 0 and their spread a sixteenth, as the theory has it.
 
     Of other weights, so that the number of edges, which is known exactly, says nothing.
     """
@@ -141,14 +141,14 @@ def test_how_many_edges_changed_is_estimated_within_its_error():
     whole = fingerprint(graph)
     rng = np.random.default_rng(5)
     errors = []
-    for _ in range(300):
+    for _ in range(100):
         other = rng.random(edges.nnz) < 0.05
         weights = np.where(other, edges.data + rng.random(edges.nnz), edges.data)
         part = sparse.csr_array((weights, (edges.row, edges.col)), shape=(400, 400))
         found = changes(whole, fingerprint(changed(graph, adjacency=part + part.T))).edges
         errors.append(found / (2 * int(other.sum())) - 1)
-    assert abs(np.mean(errors)) < 4 * np.sqrt(2 / 512 / 300)
-    assert np.std(errors) == pytest.approx(np.sqrt(2 / 512), rel=0.15)
+    assert abs(np.mean(errors)) < 4 * np.sqrt(2 / 512 / 100)
+    assert np.std(errors) == pytest.approx(np.sqrt(2 / 512), rel=0.25)
 
 
 def test_how_many_edges_went_is_known_at_least():

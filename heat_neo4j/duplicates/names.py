@@ -124,23 +124,35 @@ class Names:
         return np.asarray((code[pairs[:, 0]] == code[pairs[:, 1]]) & self.known[pairs].all(axis=1))
 
     def same_core(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether one name is the other and generic words, such as "Acme" and "Acme Inc."."""
+        """Return whether one name is the other between generic words, such as "Acme" and "Acme Inc."."""
         cores = [" ".join(word for word in words if word not in self.generic) for words in self.words]
         code = np.unique(np.array(cores), return_inverse=True)[1]
         found: NDArray[np.bool_] = code[pairs[:, 0]] == code[pairs[:, 1]]
         for place in np.flatnonzero(found).tolist():
             short, long = sorted((self.words[row] for row in pairs[place].tolist()), key=len)
-            found[place] = tuple(word for word in long if word in short or word not in self.generic) == short
+            n = len(short)
+            found[place] = any(
+                long[at : at + n] == short and self.generic.issuperset(long[:at] + long[at + n :])
+                for at in range(len(long) - n + 1)
+            )
         return found
 
     @cached_property
     def generic(self) -> frozenset[str]:
-        """Words without digits that many names begin or end with, and that are no name on their own."""
-        names = set(self.words)
-        uses = Counter(word for words in names if len(words) > 1 for word in {words[0], words[-1]})
-        least = max(_GENERIC, _GENERIC_SHARE * len(names))
+        """Words without digits that many names begin or end with, and that are no name on their own.
+
+        A word that is usually inside a name, such as "tomato" in "omelette with tomato and ham", tells things
+        apart.
+        """
+        names = [words for words in set(self.words) if len(words) > 1]
+        uses = Counter(word for words in names for word in {words[0], words[-1]})
+        inside = Counter(word for words in names for word in set(words[1:-1]) - {words[0], words[-1]})
+        least = max(_GENERIC, _GENERIC_SHARE * len(set(self.words)))
+        alone = {words[0] for words in self.words if len(words) == 1}
         return frozenset(
-            word for word, count in uses.items() if count >= least and word.isalpha() and (word,) not in names
+            word
+            for word, count in uses.items()
+            if count >= max(least, inside[word]) and word.isalpha() and word not in alone
         )
 
     @cached_property

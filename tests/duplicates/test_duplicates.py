@@ -97,6 +97,20 @@ def test_words_that_many_names_end_with_are_generic() -> None:
     assert Names(names.texts[:3]).same_core(pairs[:1]).tolist() == [False]
 
 
+def test_words_inside_names_tell_things_apart() -> None:
+    inside = [f"Omelette with Tomato and {other}" for other in ("Egg", "Rice", "Corn", "Kale")]
+    names = Names(
+        [
+            *["Omelette with Ham", "Omelette with Tomato and Ham", "Plain Omelette with Ham"],
+            *["Rice and Tomato", "Kale Tomato", "Corn in Tomato", *inside],
+            *["Plain Rice", "Plain Corn", "Rye Plain Toast", "Rye Toast"],
+        ]
+    )
+    assert "plain" in names.generic and "tomato" not in names.generic
+    pairs = np.array([[0, 1], [0, 2], [12, 13]])
+    assert names.same_core(pairs).tolist() == [False, True, False]
+
+
 def test_the_same_words_in_another_order_are_the_same_name() -> None:
     names = Names(["Peña, José", "jose pena", "Jose Pina", "", ""])
     pairs = np.array([[0, 1], [0, 2], [3, 4]])

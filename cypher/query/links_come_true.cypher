@@ -1,4 +1,4 @@
-// The predicted links that have become relationships of their type.
+// The likeliest predicted links, and whether each has become a relationship of its type.
 //
 // Links are predicted only between nodes that no relationship of the type joins, so it is newer than the prediction.
 // Other types and the reverse direction do not count. Precision: the share of links up to this rank that came true.

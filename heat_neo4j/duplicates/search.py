@@ -154,6 +154,8 @@ def find_duplicates(
     found = np.flatnonzero(chance >= min_probability)
     if len(pairs) and not len(found):
         notes.append(_none_likely(chance, comparisons[0], fitted.weights[:, 0]))
+    if min_probability > 0.0 and len(found) > k:
+        notes.append(f"{len(found) - k:,} more have a probability of {min_probability:g} or more: raise k")
     order = found[np.lexsort((apart[found], -fitted.log_odds[found]))][:k]
     return Duplicates(
         first=rows[pairs[order, 0]],

@@ -271,6 +271,15 @@ def running_server(name: str = "default", home: Path | None = None) -> LocalServ
     return running[0] if running else None
 
 
+def no_server() -> str:
+    """Return what to do if no address is given and no server named "default" runs."""
+    names = [server.folder.name for server in local_servers() if server.status().running]
+    if not names:
+        return NO_SERVER
+    status = f"heat server status --name {names[0]}"
+    return f"only a local server named 'default' is found by itself: set NEO4J_URI as `{status}` prints"
+
+
 def resolve_server(uri: str | None, login: Callable[[], Login]) -> tuple[str, Login | tuple[str, str]]:
     """Return the address and login of a server: those given, or those of the running local server.
 
@@ -292,6 +301,6 @@ def resolve_server(uri: str | None, login: Callable[[], Login]) -> tuple[str, Lo
         return uri, login()
     server = running_server()
     if server is None:
-        raise ConfigError(f"no server given: {NO_SERVER}")
+        raise ConfigError(f"no server given: {no_server()}")
     address, user, password = server.connection()
     return address, (user, password)

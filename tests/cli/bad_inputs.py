@@ -264,7 +264,7 @@ CASES = [
         "key twice",
         (*EMBED, "--key", "key"),
         4,
-        "key 'key' is not unique: several nodes have 1; choose another property, or leave this key out",
+        "key 'key' is not unique: several nodes have 1; use LABEL=PROPERTY, choose another property, or leave this key out",
         graph="MATCH (n:BadPaper {key: 2}) SET n.key = 1",
     ),
     Case(

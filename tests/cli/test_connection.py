@@ -1,5 +1,7 @@
 """Which server, user and password a command uses."""
 
+from types import SimpleNamespace
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -111,6 +113,18 @@ def test_no_server_at_all(opened):
     assert result.stderr == (
         "heat: no server given: set NEO4J_URI, give an address (--uri), or start a local one with "
         "`heat server start`\n"
+    )
+
+
+def test_a_local_server_of_another_name_is_not_used(opened, monkeypatch):
+    running = SimpleNamespace(running=True)
+    server = SimpleNamespace(folder=SimpleNamespace(name="films"), status=lambda: running)
+    monkeypatch.setattr(local_server, "local_servers", lambda: [server])
+    result = run(NEO4J_PASSWORD="secret")
+    assert (result.exit_code, opened) == (2, [])
+    assert result.stderr == (
+        "heat: no server given: only a local server named 'default' is found by itself: set NEO4J_URI as "
+        "`heat server status --name films` prints\n"
     )
 
 

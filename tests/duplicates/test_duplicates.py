@@ -106,7 +106,8 @@ def test_words_inside_names_tell_things_apart() -> None:
             *["Plain Rice", "Plain Corn", "Rye Plain Toast", "Rye Toast"],
         ]
     )
-    assert "plain" in names.generic and "tomato" not in names.generic
+    assert "plain" in names.generic
+    assert "tomato" not in names.generic
     pairs = np.array([[0, 1], [0, 2], [12, 13]])
     assert names.same_core(pairs).tolist() == [False, True, False]
 
@@ -327,6 +328,13 @@ def test_a_list_without_a_likely_pair_says_how_likely_the_likeliest_is(case: Cas
     found = case.model.duplicates(case.names, label="Club", min_probability=1.0)
     assert len(found) == 0
     assert found.notes == (f"no pair is likelier than {best:.2g}: lower min_probability to list some",)
+
+
+def test_a_list_says_how_many_likely_pairs_are_beyond_k(case: Case) -> None:
+    every = case.model.duplicates(case.names, label="Club", min_probability=0.5, k=3)
+    found = case.model.duplicates(case.names, label="Club", min_probability=0.5, k=1)
+    assert (len(every), every.notes) == (3, ())
+    assert found.notes == ("2 more have a probability of 0.5 or more: raise k",)
 
 
 def test_a_list_without_a_likely_pair_counts_pairs_of_the_same_name(case: Case) -> None:

@@ -43,9 +43,9 @@ def doctor(**options: Any) -> None:
         if report is not None:
             facts(_lines_there(report))
         elif not of_server:
-            from heat_neo4j.local_server.server import NO_SERVER
+            from heat_neo4j.local_server.server import no_server
 
-            facts([("Server", f"none: {NO_SERVER}")])
+            facts([("Server", f"none: {no_server()}")])
         facts(headed("Problems", problems or ["none"]))
     if problems:
         first = f" in {len(problems)} places, first" if len(problems) > 1 else ""

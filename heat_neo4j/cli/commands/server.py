@@ -24,7 +24,10 @@ OUTCOMES = {
 }
 
 name_option: Decorator[Any] = option(
-    "--name", metavar="NAME", default="default", help="Name of the server, if you have several."
+    "--name",
+    metavar="NAME",
+    default="default",
+    help="Name of the server; other commands find only 'default' by themselves.",
 )
 version_option: Decorator[Any] = option(
     "--version", type=click.Choice(list(RELEASES)), default=DEFAULT_SERIES,

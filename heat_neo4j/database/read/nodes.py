@@ -155,11 +155,11 @@ def key_problems(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> It
 def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
     """Return the indices of values of the key of `label`, sorted."""
     which = f"key {keys.by_label[label]!r}" + (f" of label {label!r}" if label else "")
+    advice = _OTHER_KEY if label else f"use LABEL=PROPERTY, {_OTHER_KEY}"
     missing = sum(value is None for value in values)
     if missing:
-        must = "a key must be on all" + (" of its label" if label else "; use LABEL=PROPERTY")
-        end = f"{must}{';' if label else ','} {_OTHER_KEY}"
-        raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {end}")
+        must = "a key must be on all" + (" of its label" if label else "")
+        raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {must}; {advice}")
     kinds = set(map(type, values))
     if kinds not in ({int}, {str}, set()):
         mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
@@ -176,7 +176,7 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
     if twice:
         more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
         several = f"several nodes have {next(iter(twice))!r}{more}"
-        raise ProjectionError(f"{which} is not unique: {several}; {_OTHER_KEY}")
+        raise ProjectionError(f"{which} is not unique: {several}; {advice}")
     return np.array(order, dtype=np.int64)
 
 

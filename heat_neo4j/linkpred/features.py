@@ -30,6 +30,7 @@ from heat_neo4j.linkpred.baselines import (
 )
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
+from heat_neo4j.linkpred.places import Places
 from heat_neo4j.linkpred.scorers import (
     CombinedScorer,
     DirectedScorer,
@@ -70,6 +71,9 @@ FEATURES = (
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
 
+APART = "apart"  # log(1 + squared distance of their points)
+"""A further feature, of graphs with a property of points."""
+
 DIRECTION = (
     "ratio", "out", "in", "degree", "radius",  # differences of both ends: log(out / in), log(1 + ...), radius
     "chain", "path_ooo", "path_ooi", "path_oio", "path_ioo",  # paths forward minus back; steps out or in
@@ -85,6 +89,12 @@ _BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
 _NEAR_VECTORS = 20  # nodes with similar vectors whose links count
 _ITERATIONS = 7  # power iterations of the SVD; more did not improve the ranking
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
+
+
+def features_of(graph: Graph) -> tuple[str, ...]:
+    """Return the names of the features that a graph's links can have."""
+    every = np.arange(graph.n_nodes)
+    return FEATURES if Places.of(graph, every, every) is None else (*FEATURES, APART)
 
 
 class Feature(CombinedScorer):
@@ -226,7 +236,9 @@ class PatternFeatures:
             features |= self._shared.of_pairs_alone
             for name in _OF_DIRECTIONS:
                 features.pop(name, None)
-        return {name: features[name] for name in FEATURES if name in features}
+        if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
+            features[APART] = Feature(places.squares(), log=True)
+        return {name: features[name] for name in (*FEATURES, APART) if name in features}
 
     @cached_property
     def direction(self) -> dict[str, Feature]:

@@ -36,7 +36,13 @@ from heat_neo4j.linkpred.candidates import (
     patterns_of,
     relationships_of,
 )
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures, PatternFeatures
+from heat_neo4j.linkpred.features import (
+    DIRECTION,
+    Feature,
+    PairFeatures,
+    PatternFeatures,
+    features_of,
+)
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.rankings import MostSources, draw_sources, precision_at, rankings
@@ -381,7 +387,7 @@ class Sample(NamedTuple):
 def link_score(
     held_out: HeldOut,
     graph: Graph,
-    features: Sequence[str] = FEATURES,
+    features: Sequence[str] | None = None,
     on_progress: Progress = no_progress,
 ) -> LinkScore:
     """Fit the score of the common patterns of `graph` to the given held-out links.
@@ -390,6 +396,7 @@ def link_score(
     than 10 relationships are held out.
     """
     split, points = held_out
+    features = features_of(graph) if features is None else features
     samples = samples_of(held_out, graph, features, on_progress)
     if sum(each.n_links for each in samples.values()) < _FEWEST:
         raise CalibrationError(
@@ -432,7 +439,7 @@ def link_score(
 def samples_of(
     held_out: HeldOut,
     graph: Graph,
-    features: Sequence[str] = FEATURES,
+    features: Sequence[str] | None = None,
     on_progress: Progress = no_progress,
     *,
     most: MostSources | None = None,
@@ -442,6 +449,7 @@ def samples_of(
     `most` defaults to as many sources as fit into memory.
     """
     split, points = held_out
+    features = features_of(graph) if features is None else features
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
     of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
     samples: dict[str, Sample] = {}

@@ -26,6 +26,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
+from heat_neo4j.linkpred.places import NearPlaces, Places
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -59,7 +60,8 @@ class Surroundings:
         links, _ = steps(graph, None)
         rare_first = CsrParts.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
         self._two_steps = _Steps(rare_first, CsrParts.of(links))
-        self._one_step = _Steps(CsrParts.of(sparse.eye_array(graph.n_nodes)), rare_first)
+        self._itself = CsrParts.of(sparse.eye_array(graph.n_nodes))
+        self._one_step = _Steps(self._itself, rare_first)
         self._near: dict[bytes, Lists] = {}
         self._rows: dict[bytes, AttributeRows] = {}
 
@@ -94,6 +96,7 @@ class Surroundings:
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
             if of_sources is of_targets:
                 direct["alike"] = _Steps(own, words, _WORDS)
+        places = Places.of(graph, *ends)
         return Shortlists(
             sources=asked.sources,
             near=self._nearest(candidates, asked.sources, workers, on_progress),
@@ -103,6 +106,8 @@ class Surroundings:
             out=CsrParts.of(out),
             direct=direct,
             similar=similar,
+            near_places=None if places is None else NearPlaces(places, asked.targets, _EACH),
+            itself=self._itself,
         )
 
     def _nearest(
@@ -142,6 +147,8 @@ class Shortlists:
     out: CsrParts
     direct: Mapping[str, _Steps]  # two steps to targets
     similar: Mapping[str, _Steps]  # two steps to other sources, whose targets are listed
+    near_places: NearPlaces | None
+    itself: CsrParts  # a step from each node to itself
 
     def pairs(self, begin: int, end: int) -> Rows:
         """Return the candidate pairs of sources `begin` to `end` - 1, sorted and distinct, shape (m, 2).
@@ -166,6 +173,9 @@ class Shortlists:
             alike = CsrParts.of_lists(*self._best(sources, two, sources, self.has_targets, _SIMILAR))
             targets = _Steps(alike, self.out)
             found[name], _ = self._best(own, targets, sources, self.is_target, _EACH)
+        if self.near_places is not None:
+            places = _Steps(self.near_places.of(sources), self.itself)
+            found["near places"], _ = self._best(own, places, sources, self.is_target, _EACH)
         return found
 
     def _best(

@@ -109,6 +109,10 @@ class HeatCommand(click.Command):
                 if isinstance(parameter, Option) and parameter.hidden and error.option_name in parameter.opts:
                     hint = parameter.get_error_hint(ctx)
                     raise click.UsageError(f"No such option: {error.option_name}; set {hint}", ctx) from error
+            takes_nodes = any(isinstance(parameter, click.Argument) for parameter in self.params)
+            if takes_nodes and error.option_name.lstrip("-").isdigit():
+                hint = "a key that begins with - goes last, after --"
+                raise click.UsageError(f"No such option: {error.option_name}; {hint}", ctx) from error
             if any("--param" in parameter.opts for parameter in self.params):
                 hint = f"a parameter of the query is -p {error.option_name.lstrip('-')}=VALUE"
                 raise click.UsageError(f"No such option: {error.option_name}; {hint}", ctx) from error

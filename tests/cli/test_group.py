@@ -121,6 +121,11 @@ def test_vv_prints_the_traceback_before_the_line():
             ["cypher", "run", "nearest", "--model", "m"],
             "No such option: --model; a parameter of the query is -p model=VALUE",
         ),
+        (
+            ["neighbours", "-5", "--k", "3"],
+            "No such option: -5; a key that begins with - goes last, after -- (see `heat neighbours --help`)",
+        ),
+        (["embed", "-5"], "No such option '-5' (see `heat embed --help`)"),
         (["embed", "--alpha", "2"], "Invalid value for '--alpha': 2.0 is not in the range 0<=x<=1"),
         (["embed", "--aggregation", "mean"], "Invalid value for '--aggregation'"),
         (["embed", "left", "over"], "Got unexpected extra arguments (left over)"),

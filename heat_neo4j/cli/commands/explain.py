@@ -83,7 +83,7 @@ def _shared(found: Explanation) -> Iterator[tuple[str, str]]:
     ]
     if link.n_attributes > len(attributes):
         attributes.append(f"and {link.n_attributes - len(attributes):,} more")
-    yield "Attributes", ", ".join(attributes) or "none alike"
+    yield "Attributes", ", ".join(attributes) or "no value in common"
 
 
 def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from tests.support.live_graph import open_cypher, snapshot
 pytestmark = pytest.mark.live
 
 ELEMENT_ID = re.compile(r"\d+:[0-9a-f-]{36}:\d+")
+WAITING = r"(?:heat: waiting for Neo4j at URI: [^\n]*, \d+ s\n)*"
 CLEAN = """
 MATCH (n) WHERE n:BadPaper OR (n:HeatRun|HeatVersion AND n.model = 'bad') OR (n:HeatModel AND n.name = 'bad')
 DETACH DELETE n
@@ -145,7 +146,8 @@ def test_a_server_killed_while_it_is_read(doomed):
     doomed.kill_at("reading nodes")
     result = command(doomed, *EMBED, "--random-state", "2")
     assert re.fullmatch(
-        r"heat: Neo4j at URI was lost while reading \w+( \([^)]*\))?: check that it runs, then retry\n",
+        WAITING
+        + r"heat: Neo4j at URI was lost while reading \w+( \([^)]*\))?: check that it runs, then retry\n",
         line_of(result, doomed),
     )
     assert result.exit_code == 3
@@ -171,7 +173,7 @@ def test_a_server_killed_while_it_is_written_to(doomed):
     line = line_of(result, doomed)
     run_id = re.search(r"heat clear --run (\S+)`", line)[1]
     assert re.fullmatch(
-        r"heat: Neo4j at URI was lost while [^:]*: check that it runs, then retry; "
+        WAITING + r"heat: Neo4j at URI was lost while [^:]*: check that it runs, then retry; "
         r"run (\S+) is incomplete and what was published before is untouched: "
         r"repeat, or remove the rest with `heat clear --run \1`\n",
         line,

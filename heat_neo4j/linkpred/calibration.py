@@ -16,7 +16,8 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, partly_given_back
+from heat_neo4j.linkpred.metrics import part_of_first
+from heat_neo4j.linkpred.splits import EdgeSplit, latest_and_earlier, partly_given_back
 
 Array = NDArray[np.float64]
 
@@ -47,9 +48,9 @@ def embed_without(
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest with a clone of `model` and the same seed.
 
-    The latest edges are held out if edges have times, otherwise random ones. A node may lose all its edges,
-    to imitate new ones. A graph with fewer than 100 edges loses 10, or a fifth if that is less. Some pairs
-    with several relationships lose only one, see `partly_given_back`. The clone takes a fifth of the walks.
+    Edges are held out as `latest_and_earlier` does. A node may lose all its edges, to imitate new ones. A
+    graph with fewer than 100 edges loses 10, or a fifth if that is less. Some pairs with several
+    relationships lose only one, see `partly_given_back`. The clone takes a fifth of the walks.
 
     Raises CalibrationError if `share` is out of range, or fewer than 10 edges or non-edges can be held out.
     """
@@ -58,7 +59,7 @@ def embed_without(
     if 0.0 < share < (least := min(_MIN_PAIRS / max(graph.n_edges, 1), _MOST_OF_SMALL)):
         share = least
     try:
-        split = latest_or_random(graph, share, seed, non_edges_per_edge=_NON_EDGES_PER_EDGE)
+        split = latest_and_earlier(graph, share, seed, non_edges_per_edge=_NON_EDGES_PER_EDGE)
     except ValueError as error:
         raise CalibrationError(f"no link score: {error}") from error
     edges, others = split.test_edges, split.test_non_edges
@@ -83,7 +84,7 @@ class Reliability:
         Mean score of each bin, ascending.
     probability : tuple of float
         Share of held-out links in each bin, non-decreasing in the score (isotonic); [0, 1]. One more pair
-        without a link counts in the highest bin.
+        of mean weight, without a link, counts in the highest bin.
     low, high : tuple of float
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float
@@ -126,8 +127,8 @@ class Reliability:
         Arrays have shape (m,), see `reliability`; a prior of 2 links draws the factor to 1.
         """
         order = np.argsort(-log_odds, kind="stable")
-        top = order[np.cumsum(weight[order]) <= best]
-        found, due = (float(weight[top] @ share[top]) for share in (is_link, self.at(log_odds)))
+        top = part_of_first(weight[order], best)
+        found, due = (float(top @ share[order]) for share in (is_link, self.at(log_odds)))
         factor = (found + _PRIOR_LINKS) / (due + _PRIOR_LINKS)
         columns = ("probability", "low", "high", "expected")
         scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
@@ -187,9 +188,10 @@ def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArr
     raw = np.add.reduceat(links.astype(np.float64), starts)
     # Weighted pairs carry no more evidence than unweighted ones: what counts is the number sampled.
     seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
-    # One more pair above all others is no link: a few links and nothing else do not make a link certain.
+    # One more sampled pair above all others is no link: a few links do not make a link certain, least of all
+    # if each sampled pair stands for many.
     more = pairs.copy()
-    more[0] *= 1.0 + 1.0 / seen[0]
+    more[0] += weight.mean()
     shares = np.asarray(isotonic_regression(found / more, sample_weight=more, increasing=False))
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)

@@ -49,7 +49,7 @@ from heat_neo4j.linkpred.rankings import MostSources, draw_sources, precision_at
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splines import INTERCEPT, SplineDesign, Splines, Table
-from heat_neo4j.linkpred.splits import EdgeSplit
+from heat_neo4j.linkpred.splits import EdgeSplit, are_latest
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -320,7 +320,8 @@ def fit_link_score(
     """Fit a link score: distance, degrees, common neighbours, paths, attributes and directions combined.
 
     Trains a clone of `model` with the same parameters and seed, but fewer walks, on the graph without `share`
-    of its edges: the latest if edges have times, otherwise random ones. `model` itself is not changed.
+    of its edges, chosen at random. If edges have times, it also lacks the latest: probabilities are measured
+    on them. `model` itself is not changed.
 
     Parameters
     ----------
@@ -329,7 +330,7 @@ def fit_link_score(
     graph : Graph
         Graph that `model` is fitted to. To evaluate the score on test edges, pass the training graph only.
     share : float
-        Share of the edges to hold out, in (0, 1).
+        Share of the edges to hold out, in (0, 1); with times, of the latest and of the others.
     on_progress : callable
         Progress callback, passed to `HEAT.fit`.
 
@@ -363,6 +364,7 @@ class Sample(NamedTuple):
     values: Array = np.empty((0, 0))  # (m, K); NaN if the pattern lacks the feature
     direction: Array | None = None  # (m, D) direction features
     one_way: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # held-out and not reciprocated
+    standing: Array = np.empty(0)  # for how many pairs of the whole graph a pair stands, see `_standing`
 
     @property
     def fold(self) -> Rows:
@@ -419,21 +421,50 @@ def link_score(
     )
     folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(_FOLDS)]
     figures = {}
-    ranked: dict[str, tuple[Any, Any, Any, Any]] = {}
+    measured = {}
     for name, sample in samples.items():
         log_odds = np.choose(sample.fold, [sample.log_odds(each, name) for each in folds])
         figures[name] = _figures(sample, folds, name, log_odds)
-        half = (sample.place // _FOLDS) % 2
+        measured[name] = _Measured.of(sample, log_odds)
+    return replace(score, reliability=_curves(measured, samples), figures=figures)
+
+
+class _Measured(NamedTuple):
+    """Candidates with their scores, as `reliability` takes them, and for how many pairs each stands."""
+
+    log_odds: Array
+    is_link: NDArray[np.bool_]
+    weight: Array
+    half: Rows
+    standing: Array
+
+    @classmethod
+    def of(cls, sample: Sample, log_odds: Array) -> _Measured:
         own = sample.is_candidate
-        ranked[name] = (log_odds[own], sample.is_link[own], sample.weight[own], half[own])
-    every = reliability(*map(np.concatenate, zip(*ranked.values(), strict=True)))
+        half = (sample.place[own] // _FOLDS) % 2
+        return cls(log_odds[own], sample.is_link[own], sample.weight[own], half, sample.standing[own])
+
+    def of_whole_graph(self) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
+        """Return the columns of `reliability`, weighted as pairs of the whole graph."""
+        own = self.standing > 0.0
+        return self.log_odds[own], self.is_link[own], (self.weight * self.standing)[own], self.half[own]
+
+
+def _curves(measured: Mapping[str, _Measured], samples: Mapping[str, Sample]) -> dict[str, Reliability]:
+    """Return each pattern's reliability; with few links, that of all patterns, scaled."""
+    every = _Measured(*map(np.concatenate, zip(*measured.values(), strict=True)))
+    together = every.of_whole_graph()
+    if together[1].sum() < _FEWEST:
+        together = every[:-1]
+    common = reliability(*together)
     curves = {}
-    for name, (log_odds, is_link, weight, half) in ranked.items():
+    for name, own in measured.items():
+        log_odds, is_link, weight, half = own.of_whole_graph()
         if is_link.sum() >= _LINKS_OF_CURVE:
             curves[name] = reliability(log_odds, is_link, weight, half)
         else:
-            curves[name] = every.scaled_to(log_odds, is_link, weight, samples[name].n_links)
-    return replace(score, reliability=curves, figures=figures)
+            curves[name] = common.scaled_to(log_odds, is_link, weight, samples[name].n_links)
+    return curves
 
 
 def samples_of(
@@ -480,9 +511,18 @@ def _sample(
     most: MostSources,
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
-    candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
+    ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
+    # Isolated nodes of the whole graph would teach that such nodes never get links.
+    candidates = ends.without(isolated, isolated)
     own = _links_of(graph, pattern)
-    drawn = _draw(candidates, surroundings, own, own[~candidates.are_joined(own)], most)
+    held = own[~candidates.are_joined(own)]
+    of_source, of_target = (_standing(split, graph, end) for end in (ends.is_source, ends.is_target))
+    is_measured = are_latest(split, graph, held)
+    is_fitted = np.ones(len(held), dtype=np.bool_)
+    if split.since is not None:  # no earlier link is one of a node that had none
+        of_isolated = (split.train.degrees[held] == 0).any(axis=1)
+        is_fitted = ~is_measured | of_isolated & (of_source[held[:, 0]] * of_target[held[:, 1]] > 0.0)
+    drawn = _draw(candidates, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured)
     pairs, of_link = drawn.pairs, of_pattern.link
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
@@ -495,13 +535,42 @@ def _sample(
         direction = np.column_stack(columns)
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
-    return drawn._replace(values=np.column_stack(values), direction=direction, one_way=one_way)
+    return drawn._replace(
+        standing=of_source[pairs[:, 0]] * of_target[pairs[:, 1]],
+        values=np.column_stack(values),
+        direction=direction,
+        one_way=one_way,
+    )
+
+
+def _standing(split: EdgeSplit, graph: Graph, is_end: NDArray[np.bool_]) -> Array:
+    """Return for how many sources or targets, the mask `is_end`, each node of training stands; shape (N,).
+
+    Nodes that have lost all their edges stand for the isolated nodes of the whole graph, other nodes for
+    themselves. In a split by time, nodes that have lost earlier edges, too, stand for none.
+    """
+    isolated, kept = graph.degrees == 0, split.train.degrees > 0
+    was_linked = kept.copy()
+    if split.since is not None and graph.edge_times is not None:
+        edges, is_earlier = graph.edges, ~(graph.edge_times >= split.since)  # or without a time
+        for ends in (edges.row, edges.col):
+            was_linked[ends[is_earlier]] = True
+    has_lost = is_end & ~was_linked & ~isolated
+    each = np.count_nonzero(is_end & isolated) / max(int(has_lost.sum()), 1)
+    return np.where(has_lost, each, kept.astype(np.float64))
 
 
 def _draw(
-    candidates: CandidatePairs, surroundings: Surroundings, own: Rows, held: Rows, most: MostSources
+    candidates: CandidatePairs,
+    surroundings: Surroundings,
+    own: Rows,
+    held: Rows,
+    most: MostSources,
+    *,
+    is_fitted: NDArray[np.bool_],
+    is_measured: NDArray[np.bool_],
 ) -> Sample:
-    """Sample sources with all their candidates, and negatives from all pairs.
+    """Sample sources with all their candidates, and negatives from all pairs; masks are of the `held` links.
 
     Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
     from other pairs. The sample has no features yet.
@@ -512,7 +581,8 @@ def _draw(
     asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
     listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
     links = held[np.isin(held[:, 0], drawn.linked)]
-    fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
+    fitted = held[is_fitted & np.isin(held[:, 0], drawn.linked)]
+    fitted = fitted[:: max(-(-len(fitted) // FITTED_LINKS), 1)]
     measured = listed[np.isin(listed[:, 0], drawn.sources)]
     others = _others(candidates, np.sort(own @ (n, 1)), fitted)
     others = others[~candidates.are_joined(others)]  # a reverse relationship also rules a pair out
@@ -527,11 +597,12 @@ def _draw(
     unmeasured = is_link & ~is_candidate & np.isin(codes, listed @ (n, 1))
     as_candidate[unmeasured] = drawn.share_of_linked
     rate = _rate(candidates, fitted, pairs) + as_candidate
-    share = max(len(fitted), 1) / max(len(held), 1)
+    share = max(len(fitted), 1) / max(int(is_fitted.sum()), 1)
+    is_candidate &= ~np.isin(codes, held[~is_measured] @ (n, 1))
     return Sample(
         n_relationships=len(own),
-        n_links=len(held),
-        links=links[np.isin(links[:, 0], drawn.sources)],
+        n_links=int(is_measured.sum()),
+        links=held[is_measured & np.isin(held[:, 0], drawn.sources)],
         pairs=pairs,
         place=np.searchsorted(candidates.sources, pairs[:, 0]),
         is_link=is_link,

@@ -96,6 +96,11 @@ def expected_calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, n_
     return float(np.abs(differences).sum() / p.size)
 
 
+def part_of_first(weight: Array, n: float) -> Array:
+    """Return the part of each weight, shape (m,), that is among the first `n` in total."""
+    return np.clip(n - (np.cumsum(weight) - weight), 0.0, weight)
+
+
 def _checked(what: str, edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
     edges = np.asarray(edge_scores, dtype=np.float64).ravel()
     others = np.asarray(non_edge_scores, dtype=np.float64).ravel()

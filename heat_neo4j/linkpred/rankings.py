@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.linkpred.candidates import CandidatePairs
+from heat_neo4j.linkpred.metrics import part_of_first
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -123,7 +124,5 @@ def _rankings(
 def precision_at(n: int, scores: Array, is_link: NDArray[np.bool_], weight: Array) -> float | None:
     """Return the weighted precision of the `n` best pairs; None if there are no pairs."""
     order = np.argsort(-scores, kind="stable")
-    first = np.cumsum(weight[order]) <= max(n, weight.max(initial=0.0))
-    if not first.any():
-        return None
-    return float(np.average(is_link[order][first], weights=weight[order][first]))
+    part = part_of_first(weight[order], n)
+    return float(np.average(is_link[order], weights=part)) if part.any() else None

@@ -19,6 +19,8 @@ Split = Literal["random", "connected", "time"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 _DAY = 86_400  # seconds
+_FEW = 0.25  # of the number of isolated nodes: if random edges isolate fewer, whole nodes lose theirs
+_OF_WHOLE_NODES = 0.1  # share of the held-out edges
 _NON_EDGES_OF_NODES = 5  # non-edges per held-out edge in `split_edges_of`
 
 
@@ -71,7 +73,8 @@ def split_edges(
         "random" holds out random edges; nodes may lose all of theirs. "connected" keeps at least one edge of
         each node, as the HEAT authors' program does: edges are shuffled, the first edge of each node stays,
         and the first of the others are held out. Sparse graphs may allow fewer than `share`. "time" holds out
-        the latest edges. Edges without a time stay; the seed breaks ties.
+        the latest edges. Edges without a time stay. Edges of one time are held out together; the seed divides
+        them only where more than half of the edges would be held out.
     non_edges_per_edge : int
         Non-edges to draw for each held-out edge.
 
@@ -87,7 +90,7 @@ def split_edges(
     """
     if how not in SPLITS:
         raise ValueError(f"how must be one of {', '.join(SPLITS)}, got {how!r}")
-    edges, place, non_edge_seed = _shuffled(graph, share, random_state)
+    edges, place, non_edge_seed, _ = _shuffled(graph, share, random_state)
     free, times = np.arange(len(edges)), None
     if how == "connected":
         free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
@@ -96,6 +99,8 @@ def split_edges(
         free = np.flatnonzero(~np.isnan(times))
         place = -np.lexsort((place, times)).argsort()  # the latest first
     wanted = max(round(share * len(free if how == "time" else edges)), 1)
+    if times is not None:
+        wanted = _whole_moments(times[free], wanted)
     chosen = free[np.argsort(place[free])[:wanted]]
     if len(chosen) in (0, len(edges)):
         why = "while every node keeps one" if how == "connected" else "while another stays"
@@ -107,10 +112,46 @@ def split_edges(
 def latest_or_random(
     graph: Graph, share: float, random_state: int | None, *, non_edges_per_edge: int = 1
 ) -> EdgeSplit:
-    """Hold out the latest edges if the graph has edge times, otherwise random ones; see `split_edges`."""
-    is_dated = graph.edge_times is not None and not np.isnan(graph.edge_times).all()
-    how: Split = "time" if is_dated else "random"
-    return split_edges(graph, share, random_state, how=how, non_edges_per_edge=non_edges_per_edge)
+    """Hold out the latest edges if the graph has edge times, otherwise random ones; see `split_edges`.
+
+    Random edges rarely isolate nodes of a dense graph. If few nodes are, beside those that the graph has with
+    the same labels, a tenth of the held-out edges are all edges of random nodes with these labels.
+    """
+    if graph.edge_times is not None and not np.isnan(graph.edge_times).all():
+        return split_edges(graph, share, random_state, how="time", non_edges_per_edge=non_edges_per_edge)
+    edges, place, non_edge_seed, node_seed = _shuffled(graph, share, random_state)
+    wanted = max(round(share * len(edges)), 1)
+    first = edges[np.argsort(place)[:wanted]]
+    loses_all = _like_isolated(graph, first, wanted * _OF_WHOLE_NODES, node_seed)[edges].any(axis=1)
+    chosen = np.lexsort((place, ~loses_all))[:wanted]
+    if len(chosen) == len(edges):
+        raise ValueError(f"no edge of {graph!r} can be held out while another stays")
+    return _split(graph, edges, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
+
+
+def latest_and_earlier(
+    graph: Graph, share: float, random_state: int | None, *, non_edges_per_edge: int = 1
+) -> EdgeSplit:
+    """Hold out as `latest_or_random` does and, if by time, the same share of the earlier edges at random.
+
+    A score is fitted to the earlier ones, as many of the latest may come from a single event, and measured on
+    the latest, which alone show how likely a new link is. `are_latest` tells them apart.
+    """
+    split = latest_or_random(graph, share, random_state, non_edges_per_edge=non_edges_per_edge)
+    if split.since is None:
+        return split
+    earlier = split_edges(split.train, share, random_state, how="random")
+    both = np.concatenate((split.test_edges, earlier.test_edges))
+    return replace(split, train=earlier.train, test_edges=both[np.lexsort(both.T[::-1])])
+
+
+def are_latest(split: EdgeSplit, graph: Graph, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which `pairs`, shape (m, 2), have a time from `split.since` on; all if the split has none."""
+    if split.since is None or graph.edge_times is None:
+        return np.ones(len(pairs), dtype=np.bool_)
+    edges, n, latest = graph.edges, graph.n_nodes, graph.edge_times >= split.since
+    codes = edges.row[latest].astype(np.int64) * n + edges.col[latest]
+    return np.isin(np.sort(pairs, axis=1) @ (n, 1), codes)
 
 
 def partly_given_back(split: EdgeSplit, graph: Graph, random_state: int | None) -> EdgeSplit:
@@ -155,7 +196,7 @@ def split_edges_of(
     from the edge's node in `nodes` to an unlinked node. Raises ValueError if `share` is outside (0, 1) or no
     edge can be held out.
     """
-    edges, place, non_edge_seed = _shuffled(graph, share, random_state)
+    edges, place, non_edge_seed, _ = _shuffled(graph, share, random_state)
     theirs = nodes[edges].any(axis=1)
     free = np.flatnonzero(theirs & ~_first_of_a_node(edges, graph.n_nodes, place))
     chosen = free[np.argsort(place[free])[: max(round(share * int(theirs.sum())), 1)]]
@@ -171,6 +212,31 @@ def split_edges_of(
     return replace(_split(graph, edges, chosen, 1, non_edge_seed), test_non_edges=np.sort(apart, axis=1))
 
 
+def _like_isolated(
+    graph: Graph, held_out: NDArray[np.int64], most_edges: float, seed: np.random.SeedSequence
+) -> NDArray[np.bool_]:
+    """Draw nodes to isolate, of at most the median degree, with labels of which `held_out` isolates few."""
+    labels = np.column_stack([np.ones(graph.n_nodes, dtype=np.bool_), *graph.labels.values()])
+    kind = np.unique(labels, axis=0, return_inverse=True)[1].ravel()
+    is_isolated = graph.degrees == 0
+    isolates = ~is_isolated & (graph.degrees == np.bincount(held_out.ravel(), minlength=graph.n_nodes))
+    wanted, found = (np.bincount(kind, mask, kind.max() + 1) for mask in (is_isolated, isolates))
+    drawn = np.zeros(graph.n_nodes, dtype=np.bool_)
+    may_lose = np.flatnonzero((found < _FEW * wanted)[kind] & ~is_isolated)
+    if len(may_lose):
+        few = may_lose[graph.degrees[may_lose] <= np.median(graph.degrees[may_lose])]
+        order = np.random.default_rng(seed).permutation(few)
+        drawn[order[np.cumsum(graph.degrees[order]) <= most_edges]] = True
+    return drawn
+
+
+def _whole_moments(times: NDArray[np.float64], wanted: int) -> int:
+    """Return how many of the latest edges divide no time, at least `wanted`; `wanted` if over half do."""
+    first = np.sort(times)[len(times) - wanted]
+    whole = int(np.count_nonzero(times >= first))
+    return whole if 2 * whole <= len(times) else wanted
+
+
 def _times(graph: Graph) -> NDArray[np.float64]:
     """Return the times of the edges, NaN if missing; raises ValueError if no edge has a time."""
     if graph.edge_times is None:
@@ -182,13 +248,13 @@ def _times(graph: Graph) -> NDArray[np.float64]:
 
 def _shuffled(
     graph: Graph, share: float, random_state: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], np.random.SeedSequence]:
-    """Return the edges as rows (u, v), each edge's position in a random order, and the non-edges' seed."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], np.random.SeedSequence, np.random.SeedSequence]:
+    """Return the edges as rows (u, v), their places in a random order, and seeds of non-edges and nodes."""
     if not 0.0 < share < 1.0:
         raise ValueError(f"share must lie between 0 and 1, got {share}")
-    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    edge_seed, non_edge_seed, node_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(3)
     edges = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64)
-    return edges, np.random.default_rng(edge_seed).permutation(len(edges)), non_edge_seed
+    return edges, np.random.default_rng(edge_seed).permutation(len(edges)), non_edge_seed, node_seed
 
 
 def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64]) -> NDArray[np.bool_]:

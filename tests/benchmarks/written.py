@@ -5,9 +5,9 @@
     python -m tests.benchmarks.written [SET ...] [--seed 0] [--floors 0 .01 .02 .05 .1 .2]
 
 Sets are those of ``python -m tests.benchmarks.shelf``. Links are predicted from the training part with the
-defaults of `predict_links`, but for the floor. For each pattern and floor: links written, beside each
-relationship; their mean probability and how many are held-out relationships; the same of the links that
-this floor drops and the one before keeps; and the share of held-out relationships that are written.
+defaults of `predict_links`, but for the floor. For each pattern and floor: links written, and for each
+relationship; their mean probability, the share that are held-out relationships and the expected calibration
+error; and the share of held-out relationships that are written.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
 from heat_neo4j.linkpred.candidates import counted_patterns
+from heat_neo4j.linkpred.metrics import expected_calibration_error
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
 from tests.benchmarks.shelf.__main__ import OFFICIAL, SEEDED
@@ -41,6 +42,7 @@ class Written:
     probability: float  # mean; NaN without links
     precision: float  # share of held-out relationships; NaN without links
     recall: float  # share of the held-out relationships
+    error: float  # expected calibration error
 
 
 def written(
@@ -61,6 +63,7 @@ def written(
             float(probability[kept].mean()) if count else np.nan,
             float(true[kept].mean()) if count else np.nan,
             float(true[kept].sum() / truth) if truth else np.nan,
+            expected_calibration_error(probability[kept], true[kept]) if count else np.nan,
         )
 
 
@@ -85,7 +88,7 @@ def main() -> int:
         **{name: partial(load, options.seed) for name, load in SEEDED.items()},
         **OFFICIAL,
     }
-    print(f"{'':50}{'floor':>7}{'links':>9}{'per rel.':>9}{'prob.':>8}{'true':>8}{'recall':>8}")
+    print(f"{'':50}{'floor':>7}{'links':>9}{'per rel.':>9}{'prob.':>8}{'true':>8}{'recall':>8}{'error':>8}")
     for name in options.sets:
         try:
             data = loads[name]()
@@ -101,7 +104,7 @@ def main() -> int:
             for floor, row in zip(options.floors, written(links, data, pattern, options.floors), strict=True):
                 print(
                     f"{title:50.50}{floor:7g}{row.links:9,}{row.links / related:9.2f}"
-                    f"{row.probability:8.3f}{row.precision:8.3f}{row.recall:8.3f}",
+                    f"{row.probability:8.3f}{row.precision:8.3f}{row.recall:8.3f}{row.error:8.3f}",
                     flush=True,
                 )
                 title = ""

@@ -23,7 +23,7 @@ from heat_neo4j.linkpred.calibration import (
     reliability,
 )
 from heat_neo4j.linkpred.link_score import fit_link_score
-from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.linkpred.splits import latest_and_earlier, split_edges
 
 
 def communities(n: int = 120, groups: int = 4, seed: int = 0) -> Graph:
@@ -77,12 +77,33 @@ def test_a_node_may_lose_all_its_edges() -> None:
     assert len(split.test_edges) == round(0.8 * graph.n_edges)
 
 
+def test_some_nodes_of_a_dense_graph_lose_all_edges_if_others_have_none() -> None:
+    plain, n = communities(600, 40), 700
+    adjacency = sparse.csr_array(sparse.block_diag((plain.adjacency, sparse.csr_array((100, 100)))))
+    labels = {"A": np.arange(n) % 2 == 0, "B": np.arange(n) % 2 == 1}
+    graph = Graph(adjacency, labels=labels)
+    none = embed_without(Fixed(np.zeros((600, 2))), plain, share=0.3).split
+    assert (none.train.degrees[plain.degrees > 6] > 0).all()
+    split = embed_without(Fixed(np.zeros((n, 2))), graph, share=0.3).split
+    lost = (split.train.degrees == 0) & (graph.degrees > 6)
+    assert 3 < lost.sum() < 50
+    assert graph.degrees[lost].sum() <= 0.1 * len(split.test_edges)
+    assert graph.degrees[lost].max() <= np.median(plain.degrees)
+    assert len(split.test_edges) == round(0.3 * graph.n_edges)
+    # Of labels without isolated nodes none loses its edges.
+    typed = Graph(adjacency, labels={"A": np.arange(n) < 300, "B": np.arange(n) >= 300})
+    split = embed_without(Fixed(np.zeros((n, 2))), typed, share=0.3).split
+    lost = (split.train.degrees == 0) & (graph.degrees > 6)
+    assert not lost[:300].any()
+    assert lost[300:].any()
+
+
 def test_the_latest_edges_are_held_out_where_the_graph_has_times() -> None:
     plain = communities()
     times = np.random.default_rng(0).permutation(plain.n_edges).astype(float)
     graph = Graph(plain.adjacency, edge_times=times)
     split, _ = embed_without(Fixed(np.zeros((120, 2))), graph)
-    expected = split_edges(graph, 0.1, 0, how="time")
+    expected = latest_and_earlier(graph, 0.1, 0)
     np.testing.assert_array_equal(split.test_edges, expected.test_edges)
     assert split.since == expected.since is not None
 
@@ -257,3 +278,23 @@ def test_pairs_that_are_all_links_or_none_have_intervals(all_links: bool) -> Non
     assert sum(found.n_pairs) == 100.0
     for low, high in zip(found.low, found.high, strict=True):
         assert (low > 0.5, high == 1.0) if all_links else (low == 0.0, 0.0 < high < 0.2)
+
+
+def test_a_sampled_pair_that_stands_for_many_counts_when_a_curve_is_scaled() -> None:
+    curve = Reliability(
+        (0.0, 4.0), (0.1, 0.2), (0.0, 0.1), (0.2, 0.3), (10.0, 8.0), (100.0, 40.0), (0.1, 0.2)
+    )
+    log_odds = np.array([4.0] * 8 + [3.0, 0.0])
+    is_link, weight = np.arange(10) < 8, np.array([1.0] * 8 + [300.0, 300.0])
+    # The best 108 pairs are 8 links and 100 of the next; without these, 8 links would be due to 8 pairs.
+    found = curve.scaled_to(log_odds, is_link, weight, 108.0)
+    factor = (8 + 2) / (8 * 0.2 + 100 * 0.175 + 2)
+    np.testing.assert_allclose(found.probability, np.array([0.1, 0.2]) * factor)
+
+
+def test_a_pair_more_counts_as_much_as_sampled_pairs_do() -> None:
+    log_odds, is_link, part = np.array([9.0] * 8 + [1.0] * 92), np.arange(100) < 8, np.arange(100) % 2
+    for each in (1.0, 50.0):
+        weight = np.where(is_link, 1.0, each)
+        found = reliability(log_odds, is_link, weight, part).probability[-1]
+        assert found == pytest.approx(8 / (weight.sum() + weight.mean()))

@@ -26,7 +26,7 @@ from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.rankings import MostSources
 from heat_neo4j.linkpred.shortlists import Surroundings
-from heat_neo4j.linkpred.splits import joins_held_out, split_edges
+from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
 from tests.linkpred.test_pattern_laws import KINDS, a_score, directed, linear_score
 
@@ -538,6 +538,43 @@ def test_a_pattern_with_few_held_out_links_borrows_the_curve_of_all() -> None:
     own = {name: sum(curve.n_pairs) for name, curve in found.items()}
     assert own["A-FEW->A"] > own["A-MORE->A"] + own["A-MANY->A"]
     assert own["A-MANY->A"] != own["A-MORE->A"]
+
+
+def test_nodes_that_lose_all_edges_stand_for_the_isolated_ones() -> None:
+    ring = np.column_stack((np.arange(12), (np.arange(12) + 1) % 12))
+    graph = Graph(sparse.csr_array((np.ones(12), (ring[:, 0], ring[:, 1])), shape=(15, 15)))
+    edges = np.sort(ring, axis=1)
+    held_out = edges[[0, 1, 2, 5, 6]]  # 1, 2 and 6 are left without edges
+    kept = edges[[3, 4, 7, 8, 9, 10, 11]]
+    train = Graph(sparse.csr_array((np.ones(7), (kept[:, 0], kept[:, 1])), shape=(15, 15)))
+    split = EdgeSplit(train, held_out, np.empty((0, 2), dtype=np.int64))
+    is_end = np.arange(15) != 13
+    lost, isolated = [1, 2, 6], [12, 13, 14]
+    expected = np.ones(15)
+    expected[lost], expected[isolated] = 2 / 3, 0.0
+    np.testing.assert_array_equal(module._standing(split, graph, is_end), expected)
+    # By time, 6 had an earlier edge, so it does not stand for nodes that never had one.
+    times = np.where(
+        np.isin(graph.edges.row * 15 + graph.edges.col, held_out[[0, 1, 2, 3]] @ (15, 1)), 9.0, 1.0
+    )
+    expected[[1, 2]], expected[6] = 1.0, 0.0
+    by_time = replace(split, since=9.0)
+    np.testing.assert_array_equal(
+        module._standing(by_time, replace(graph, edge_times=times), is_end), expected
+    )
+
+
+def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
+    """The latest edges join nodes that had none before, so pairs of old nodes are no likely links."""
+    plain = clustered(240)
+    edges = np.column_stack((plain.edges.row, plain.edges.col))
+    is_new = np.arange(240) >= 200
+    dated = replace(plain, edge_times=is_new[edges].any(axis=1).astype(float))
+    found = {
+        name: fit_link_score(MODEL, graph).reliability[""]
+        for name, graph in (("plain", plain), ("dated", dated))
+    }
+    assert found["dated"].probability[-1] < 0.2 * found["plain"].probability[-1]
 
 
 def test_too_few_relationships_are_said_so() -> None:

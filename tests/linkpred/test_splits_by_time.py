@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, split_edges
+from heat_neo4j.linkpred.splits import (
+    EdgeSplit,
+    are_latest,
+    latest_and_earlier,
+    latest_or_random,
+    split_edges,
+)
 
 N = 9
 PAIRS = [(u, v) for u in range(N) for v in range(u + 1, N)]
@@ -59,10 +65,12 @@ def test_the_laws_of_the_split(times, share, seed):
     assert not held_out & set(kept)
     assert not as_set(split.test_non_edges) & set(times)
     assert len(split.test_non_edges) == min(len(held_out), len(PAIRS) - len(times))
-    # `since` is the cut: nothing that stays is later. As many as asked for are held out.
+    # `since` is the cut: nothing that stays is later. No time is divided, unless over half would be held out.
     assert split.since == min(dated[edge] for edge in held_out)
     assert all(time is None or time <= split.since for time in kept.values())
-    assert len(held_out) == wanted
+    whole = sum(time >= split.since for time in dated.values())
+    assert len(held_out) == (whole if 2 * whole <= len(dated) else wanted)
+    assert len(held_out) >= wanted
 
 
 def test_a_small_case_by_hand():
@@ -102,6 +110,30 @@ def test_without_ties_the_seed_decides_non_edges_only():
     first, other = (by_time(graph, seed=seed) for seed in (1, 2))
     assert as_set(first.test_edges) == as_set(other.test_edges)
     assert as_set(first.test_non_edges) != as_set(other.test_non_edges)
+
+
+def test_edges_of_one_time_are_held_out_together():
+    graph = dated_graph({edge: float(place >= 15) for place, edge in enumerate(PAIRS[:20])})
+    for seed in range(3):
+        assert as_set(by_time(graph, 0.1, seed).test_edges) == set(PAIRS[15:20])
+
+
+def test_a_share_of_the_earlier_edges_is_held_out_beside_the_latest():
+    times = {edge: float(place) for place, edge in enumerate(PAIRS[:30])}
+    graph = dated_graph(times)
+    split = latest_and_earlier(graph, 0.2, 3)
+    latest = as_set(by_time(graph, 0.2, 3).test_edges)
+    held_out = as_set(split.test_edges)
+    assert latest < held_out
+    assert len(held_out - latest) == round(0.2 * (30 - len(latest)))
+    assert times_of(split.train) == {edge: time for edge, time in times.items() if edge not in held_out}
+    assert split.since == min(times[edge] for edge in latest)
+    found = are_latest(split, graph, split.test_edges[:, ::-1])
+    assert as_set(split.test_edges[found]) == latest
+    bare = Graph(graph.adjacency)
+    assert as_set(latest_and_earlier(bare, 0.2, 3).test_edges) == as_set(
+        latest_or_random(bare, 0.2, 3).test_edges
+    )
 
 
 def test_a_random_split_keeps_the_right_times():

@@ -68,6 +68,8 @@ OFFICIAL: Mapping[str, Callable[[], DataSet]] = {
     "movielens-time": partial(movielens, by_time=True),
     "debian": debian,
     "debian-6000": partial(debian, most_packages=6_000),
+    "debian-dated": partial(debian, is_dated=True),
+    "debian-6000-dated": partial(debian, most_packages=6_000, is_dated=True),
 }
 """Sets with one split, of which the seed is that of the method."""
 

@@ -21,7 +21,7 @@ LEAST: Mapping[str, Mapping[str, float]] = {
 """Figures by themselves."""
 
 UNTYPED = {"cora_ml", "citeseer", "ppi", "gds-cora", "stdlib"}
-BY_TIME = {"debian", "debian-6000"}
+BY_TIME = {"debian", "debian-6000", "debian-dated", "debian-6000-dated"}
 TIMES_STACK = 1.15  # of the stack's MRR
 FEWEST = 10  # held-out links that say something
 UNDER = 0.002  # that the AUROC may be under another's

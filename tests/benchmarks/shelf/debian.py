@@ -2,7 +2,7 @@
 
 Relationships are DEPENDS (with Pre-Depends, all alternatives), RECOMMENDS, SUGGESTS, ENHANCES, and MAINTAINS
 from a maintainer to a package. Bookworm is kept whole, with packages that trixie lacks; the truth joins nodes
-of bookworm.
+of bookworm. If dated, edges that bullseye had are earlier than those that bookworm added.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import re
 import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -52,11 +53,17 @@ Package = Mapping[str, str]
 Mask = NDArray[np.bool_]
 
 
-def debian(*, most_packages: int | None = None, ways: Collection[str] = ("words",)) -> DataSet:
+def debian(
+    *, most_packages: int | None = None, ways: Collection[str] = ("words",), is_dated: bool = False
+) -> DataSet:
     """Return all packages, or those with most relationships in bookworm (of equal ones the first by name)."""
     old, new = _packages("bookworm"), _packages("trixie")
     graph, row_of = _graph(old, _of_most_relationships(old, most_packages), ways)
     added = {kind: _apart(graph, pairs) for kind, pairs in _links(new, row_of).items()}
+    if is_dated:
+        older = np.sort(np.concatenate(list(_links(_packages("bullseye"), row_of).values())), axis=1)
+        edges, n = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64), graph.n_nodes
+        graph = replace(graph, edge_times=(~np.isin(edges @ (n, 1), older @ (n, 1))).astype(np.float64))
     return DataSet(graph, truth_by_pattern(graph, added))
 
 

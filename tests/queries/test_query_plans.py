@@ -15,7 +15,7 @@ from tests.support.query_toy import write_same_as
 
 pytestmark = pytest.mark.live
 
-N = 10_000
+N = 3_000
 LABEL, CONSTRAINT = "PlannedNode", "planned_key"
 NAMES = WriteNames(model="planned")
 SAME_AS = WriteNames.of_duplicates(NAMES.model).link_type

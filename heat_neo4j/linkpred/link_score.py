@@ -62,6 +62,7 @@ _FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 _FEWEST = 10  # held-out links, to fit or to measure
 _LINKS_OF_CURVE = 24  # held-out links of a pattern with a curve of its own
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
+_MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
 _LEAST = 1e-9  # lower bound of sampling rates
 _BASELINES = {
     "popularity": "target_in",
@@ -512,11 +513,12 @@ def _sample(
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
     ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
-    # Isolated nodes of the whole graph would teach that such nodes never get links.
-    candidates = ends.without(isolated, isolated)
+    of_source, of_target = (_standing(split, graph, end) for end in (ends.is_source, ends.is_target))
+    # Isolated nodes beside few that have lost their edges would teach that such nodes never get links.
+    few = (standing.max(initial=0.0) > _MOST_ISOLATED for standing in (of_source, of_target))
+    candidates = ends.without(*(isolated & is_few for is_few in few))
     own = _links_of(graph, pattern)
     held = own[~candidates.are_joined(own)]
-    of_source, of_target = (_standing(split, graph, end) for end in (ends.is_source, ends.is_target))
     is_measured = are_latest(split, graph, held)
     is_fitted = np.ones(len(held), dtype=np.bool_)
     if split.since is not None:  # no earlier link is one of a node that had none

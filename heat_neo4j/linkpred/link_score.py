@@ -129,6 +129,8 @@ class LinkScore:
         Number of them held out, of all types.
     distance_auroc : float
         AUROC of the distance alone on the held-out edges and non-edges.
+    since : str, optional
+        Time of the earliest of the latest edges, from which probabilities were measured. None without times.
     """
 
     features: tuple[str, ...]
@@ -143,6 +145,7 @@ class LinkScore:
     n_edges: int
     n_non_edges: int
     distance_auroc: float
+    since: str | None = None
 
     def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], LinkScorer]:
         """Return a function from patterns to scorers, for points on the hyperboloid of shape (N, d + 1)."""
@@ -419,6 +422,7 @@ def link_score(
         distance_auroc=auroc(
             -pair_distances(points, split.test_edges), -pair_distances(points, split.test_non_edges)
         ),
+        since=split.since_text,
     )
     folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(_FOLDS)]
     figures = {}

@@ -570,11 +570,9 @@ def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
     edges = np.column_stack((plain.edges.row, plain.edges.col))
     is_new = np.arange(240) >= 200
     dated = replace(plain, edge_times=is_new[edges].any(axis=1).astype(float))
-    found = {
-        name: fit_link_score(MODEL, graph).reliability[""]
-        for name, graph in (("plain", plain), ("dated", dated))
-    }
-    assert found["dated"].probability[-1] < 0.2 * found["plain"].probability[-1]
+    without, by_time = (fit_link_score(MODEL, graph) for graph in (plain, dated))
+    assert by_time.reliability[""].probability[-1] < 0.2 * without.reliability[""].probability[-1]
+    assert (without.since, by_time.since) == (None, "1")
 
 
 def test_too_few_relationships_are_said_so() -> None:

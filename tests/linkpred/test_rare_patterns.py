@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -62,6 +63,15 @@ def test_patterns_without_a_likely_link_are_named() -> None:
     (note,) = (each for each in links.notes if "none remain" in each)
     assert note.startswith("links with a probability below min_probability, 1, are left out")
     assert note.endswith("none remain for A-KNOWS->A, A-LIKES->A")
+
+
+def test_the_period_of_a_probability_is_told() -> None:
+    points, graph, score, _ = made()
+    links = predict_links(points, graph, 2, score=replace(score, since="2024-03-01"))
+    assert (
+        "a probability is the chance of a link in a period like the last, which began 2024-03-01"
+        in links.notes
+    )
 
 
 def test_the_default_leaves_out_links_below_a_twentieth() -> None:

@@ -63,6 +63,7 @@ _FEWEST = 10  # held-out links, to fit or to measure
 _LINKS_OF_CURVE = 24  # held-out links of a pattern with a curve of its own
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
+_PRIOR = 1.0  # links, where earlier ones are weighed by the number of the latest
 _LEAST = 1e-9  # lower bound of sampling rates
 _BASELINES = {
     "popularity": "target_in",
@@ -524,12 +525,15 @@ def _sample(
     own = _links_of(graph, pattern)
     held = own[~candidates.are_joined(own)]
     is_measured = are_latest(split, graph, held)
-    is_fitted = np.ones(len(held), dtype=np.bool_)
+    is_fitted, oversampled = np.ones(len(held), dtype=np.bool_), 1.0
     if split.since is not None:  # no earlier link is one of a node that had none
         of_isolated = (split.train.degrees[held] == 0).any(axis=1)
         is_fitted = ~is_measured | of_isolated & (of_source[held[:, 0]] * of_target[held[:, 1]] > 0.0)
+        n_latest = np.count_nonzero(is_measured & ~of_isolated)
+        oversampled = (np.count_nonzero(~is_measured) + _PRIOR) / (n_latest + _PRIOR)
     drawn = _draw(candidates, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured)
     pairs, of_link = drawn.pairs, of_pattern.link
+    are_linked = (split.train.degrees[pairs] > 0).all(axis=1)
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
@@ -543,6 +547,7 @@ def _sample(
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
     return drawn._replace(
         standing=of_source[pairs[:, 0]] * of_target[pairs[:, 1]],
+        offset=drawn.offset + np.where(are_linked, np.log(oversampled), 0.0),
         values=np.column_stack(values),
         direction=direction,
         one_way=one_way,

@@ -575,6 +575,21 @@ def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
     assert (without.since, by_time.since) == (None, "1")
 
 
+def test_as_many_links_are_expected_as_came_last() -> None:
+    """A score that is fitted to a tenth of the earlier edges expects as many as the latest, here .3 of all."""
+    plain = clustered(240)
+    is_latest = np.random.default_rng(0).random(plain.n_edges) < 0.3
+    shares = []
+    for graph in (plain, replace(plain, edge_times=is_latest.astype(float))):
+        held_out = embed_without(MODEL, graph)
+        train = held_out.split.train
+        scorer = link_score(held_out, graph).scorers(held_out.embedding, train)(None)
+        pairs = np.column_stack(np.nonzero(np.triu(train.adjacency.toarray() == 0.0, k=1)))
+        n_links = is_latest.sum() if graph.edge_times is not None else len(held_out.split.test_edges)
+        shares.append(expit(scorer.pairs(pairs)).sum() / n_links)
+    assert shares[1] == pytest.approx(shares[0], rel=0.2)
+
+
 def test_too_few_relationships_are_said_so() -> None:
     _, graph, _ = fitted()
     held_out = embed_without(MODEL, graph)

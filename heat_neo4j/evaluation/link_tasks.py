@@ -28,7 +28,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.repetitions import repetitions
+from heat_neo4j.linkpred.implications import repetitions
 from heat_neo4j.linkpred.splits import EdgeSplit, Split, split_edges
 from heat_neo4j.patterns import Pattern
 

@@ -10,7 +10,7 @@ IJCAI (2019).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
+from heat_neo4j._utils.display import display_text
 from heat_neo4j.graph import Graph, entries
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
 from heat_neo4j.linkpred.schema_rules import Evidence, is_rule
@@ -39,6 +40,11 @@ _SUREST = 0.99  # maximum share of a rule's paths that a link closes
 _TOLERANCE = 1e-8  # on the gradient of the mean loss
 _CONSTANT = 10.0  # value of the constant column; large, so that the ridge hardly shrinks its weight
 _RIDGE = 0.5  # penalty on the weight of each kind
+_REPEATS = (
+    "{} repeats {} ({:,} of {:,} pairs): each type reveals held-out links of the others, so their figures "
+    "and probabilities are too high; leave one of them out"
+)
+_LONGEST = 40  # maximum characters of a name in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,3 +241,27 @@ class PathScorer(DirectedScorer):
     def between(self, first: Rows, second: Rows) -> PathScorer:
         """Return the scorer restricted to some first and second nodes."""
         return PathScorer(self._steps, self._weights, self._first[first], self._second[second])
+
+
+def repetitions(graph: Graph, patterns: Sequence[Pattern | None]) -> Iterator[str]:
+    """Yield a sentence for each pattern that repeats a path, as BOUGHT repeats PLACED and CONTAINS.
+
+    Such a relationship exists because the path does. A held-out one is then read off the path, so figures and
+    probabilities are too high for pairs that nothing joins yet.
+    """
+    relationships = graph.relationships
+    if relationships is None or len(relationships.types) < 2:
+        return
+    steps = TypedSteps.of(graph)
+    half = steps.n_kinds // 2
+    names = {
+        kind: display_text(name, _LONGEST)
+        for name, kind in zip(relationships.types, steps.of_type.tolist(), strict=True)
+    }
+    for pattern in filter(None, patterns):
+        found = list(Implications(graph, pattern, steps).repeated_paths())
+        if found:
+            path, n_links, n_joined = max(found, key=lambda each: each[2])
+            shown = (f"-{names[kind]}->" if kind < half else f"<-{names[kind - half]}-" for kind in path)
+            whole = display_text(str(pattern), 3 * _LONGEST)
+            yield _REPEATS.format(whole, " ".join(shown), n_joined, n_links)

@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, logit
 
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import ALONE, one_blas_thread
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -30,12 +30,6 @@ from heat_neo4j.linkpred.calibration import (
     embed_without,
     reliability,
 )
-from heat_neo4j.linkpred.candidates import (
-    CandidatePairs,
-    candidate_pairs,
-    patterns_of,
-    relationships_of,
-)
 from heat_neo4j.linkpred.features import (
     DIRECTION,
     Feature,
@@ -45,26 +39,18 @@ from heat_neo4j.linkpred.features import (
 )
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.rankings import MostSources, draw_sources, precision_at, rankings
+from heat_neo4j.linkpred.rankings import precision_at, rankings
+from heat_neo4j.linkpred.samples import FOLDS, Sample, name_of, samples_of
 from heat_neo4j.linkpred.scorers import DirectedScorer
-from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splines import INTERCEPT, SplineDesign, Splines, Table
-from heat_neo4j.linkpred.splits import EdgeSplit, are_latest
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-FITTED_LINKS = 4_000  # maximum links per pattern to fit to; of more, every second, third, ... is taken
-_SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, same target, any
 _OWN = 10.0  # factor of the ridge on a pattern's difference from the common functions
-_FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 _FEWEST = 10  # held-out links, to fit or to measure
 _LINKS_OF_CURVE = 24  # held-out links of a pattern with a curve of its own
-_MOST_LINKS = 8_000  # held-out links of the sampled sources
-_MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
-_PRIOR = 1.0  # links, where earlier ones are weighed by the number of the latest
-_LEAST = 1e-9  # lower bound of sampling rates
 _BASELINES = {
     "popularity": "target_in",
     "common neighbours": "common_neighbours",
@@ -153,7 +139,7 @@ class LinkScore:
         features = PairFeatures(embedding, graph)
 
         def scorer(pattern: Pattern | None) -> LinkScorer:
-            return self.scorer_of(_name(pattern), features.of(pattern))
+            return self.scorer_of(name_of(pattern), features.of(pattern))
 
         return scorer
 
@@ -207,10 +193,6 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _frozen(each) for name, each in value.items()}
     return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
-
-
-def _name(pattern: Pattern | None) -> str:
-    return "" if pattern is None else str(pattern)
 
 
 class _Direction(NamedTuple):
@@ -353,43 +335,6 @@ def fit_link_score(
     )
 
 
-class Sample(NamedTuple):
-    """Sampled pairs of a pattern with features: candidates of sampled sources, held-out links, negatives."""
-
-    n_relationships: int
-    n_links: int  # held-out links of the pattern
-    links: Rows  # held-out links of the sources sampled with all candidates, (l, 2)
-    pairs: Rows  # (m, 2)
-    place: Rows  # of each pair's source among the sources of the pattern; rows may alternate between labels
-    is_link: NDArray[np.bool_]
-    is_fitted: NDArray[np.bool_]
-    is_candidate: NDArray[np.bool_]  # candidates of sampled sources, sorted by source
-    weight: Array  # sampling weight of a candidate
-    offset: Array  # log odds correction for sampling: minus the log of the pair's sampling rate
-    values: Array = np.empty((0, 0))  # (m, K); NaN if the pattern lacks the feature
-    direction: Array | None = None  # (m, D) direction features
-    one_way: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # held-out and not reciprocated
-    standing: Array = np.empty(0)  # for how many pairs of the whole graph a pair stands, see `_standing`
-
-    @property
-    def fold(self) -> Rows:
-        """Fold of each pair, by source."""
-        return self.place % _FOLDS
-
-    def log_odds(self, score: LinkScore, name: str) -> Array:
-        """Return the log odds of the pairs under a score with the same features."""
-        table = score.tables[name]
-        columns = list(self.values.T)
-        if self.direction is not None and name in score.directions:
-            scaled = self.direction / np.array(score.direction_width)
-            columns.append(log_expit(scaled @ np.array(score.directions[name])))
-        total = np.full(len(self.pairs), table[0][0])
-        for column, knots, heights in zip(columns, score.knots, table[1:], strict=False):
-            if not np.isnan(column).all():
-                total += interpolated(column, np.array(knots), np.array(heights))
-        return total
-
-
 @one_blas_thread()
 def link_score(
     held_out: HeldOut,
@@ -425,11 +370,11 @@ def link_score(
         ),
         since=split.since_text,
     )
-    folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(_FOLDS)]
+    folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(FOLDS)]
     figures = {}
     measured = {}
     for name, sample in samples.items():
-        log_odds = np.choose(sample.fold, [sample.log_odds(each, name) for each in folds])
+        log_odds = np.choose(sample.fold, [_log_odds(sample, each, name) for each in folds])
         figures[name] = _figures(sample, folds, name, log_odds)
         measured[name] = _Measured.of(sample, log_odds)
     return replace(score, reliability=_curves(measured, samples), figures=figures)
@@ -447,7 +392,7 @@ class _Measured(NamedTuple):
     @classmethod
     def of(cls, sample: Sample, log_odds: Array) -> _Measured:
         own = sample.is_candidate
-        half = (sample.place[own] // _FOLDS) % 2
+        half = (sample.place[own] // FOLDS) % 2
         return cls(log_odds[own], sample.is_link[own], sample.weight[own], half, sample.standing[own])
 
     def of_whole_graph(self) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
@@ -473,182 +418,18 @@ def _curves(measured: Mapping[str, _Measured], samples: Mapping[str, Sample]) ->
     return curves
 
 
-def samples_of(
-    held_out: HeldOut,
-    graph: Graph,
-    features: Sequence[str] | None = None,
-    on_progress: Progress = no_progress,
-    *,
-    most: MostSources | None = None,
-) -> dict[str, Sample]:
-    """Return the sample that each common pattern is fitted to and measured on, by the pattern's text.
-
-    `most` defaults to as many sources as fit into memory.
-    """
-    split, points = held_out
-    features = features_of(graph) if features is None else features
-    patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
-    of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
-    samples: dict[str, Sample] = {}
-    most = most or MostSources.of_each(len(patterns))
-    on_progress("patterns", 0, len(patterns))
-    for pattern in patterns:
-        samples[_name(pattern)] = _sample(
-            split, of_pairs.of(pattern), surroundings, graph, pattern, features, most
-        )
-        on_progress("patterns", len(samples), len(patterns))
-    return samples
-
-
-def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
-    """Return a pattern's relationships as pairs; for an undirected graph, all edges in both directions."""
-    if pattern is not None:
-        return np.column_stack(relationships_of(graph, pattern))
-    return np.column_stack(graph.adjacency.nonzero()).astype(np.int64)
-
-
-def _sample(
-    split: EdgeSplit,
-    of_pattern: PatternFeatures,
-    surroundings: Surroundings,
-    graph: Graph,
-    pattern: Pattern | None,
-    names: Sequence[str],
-    most: MostSources,
-) -> Sample:
-    """Sample pairs of a pattern and compute their features."""
-    ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
-    of_source, of_target = (_standing(split, graph, end) for end in (ends.is_source, ends.is_target))
-    # Isolated nodes beside few that have lost their edges would teach that such nodes never get links.
-    few = (standing.max(initial=0.0) > _MOST_ISOLATED for standing in (of_source, of_target))
-    candidates = ends.without(*(isolated & is_few for is_few in few))
-    own = _links_of(graph, pattern)
-    held = own[~candidates.are_joined(own)]
-    is_measured = are_latest(split, graph, held)
-    is_fitted, oversampled = np.ones(len(held), dtype=np.bool_), 1.0
-    if split.since is not None:  # no earlier link is one of a node that had none
-        of_isolated = (split.train.degrees[held] == 0).any(axis=1)
-        is_fitted = ~is_measured | of_isolated & (of_source[held[:, 0]] * of_target[held[:, 1]] > 0.0)
-        n_latest = np.count_nonzero(is_measured & ~of_isolated)
-        oversampled = (np.count_nonzero(~is_measured) + _PRIOR) / (n_latest + _PRIOR)
-    drawn = _draw(candidates, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured)
-    pairs, of_link = drawn.pairs, of_pattern.link
-    are_linked = (split.train.degrees[pairs] > 0).all(axis=1)
-    values = [
-        of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
-    ]
-    direction, one_way = None, np.zeros(len(pairs), dtype=np.bool_)
-    if pattern is not None and candidates.has_either_way:
-        of_direction = of_pattern.direction
-        nothing = np.zeros(len(pairs))
-        columns = [of_direction[each].pairs(pairs) if each in of_direction else nothing for each in DIRECTION]
-        direction = np.column_stack(columns)
-        may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
-        one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
-    return drawn._replace(
-        standing=of_source[pairs[:, 0]] * of_target[pairs[:, 1]],
-        offset=drawn.offset + np.where(are_linked, np.log(oversampled), 0.0),
-        values=np.column_stack(values),
-        direction=direction,
-        one_way=one_way,
-    )
-
-
-def _standing(split: EdgeSplit, graph: Graph, is_end: NDArray[np.bool_]) -> Array:
-    """Return for how many sources or targets, the mask `is_end`, each node of training stands; shape (N,).
-
-    Nodes that have lost all their edges stand for the isolated nodes of the whole graph, other nodes for
-    themselves. In a split by time, nodes that have lost earlier edges, too, stand for none.
-    """
-    isolated, kept = graph.degrees == 0, split.train.degrees > 0
-    was_linked = kept.copy()
-    if split.since is not None and graph.edge_times is not None:
-        edges, is_earlier = graph.edges, ~(graph.edge_times >= split.since)  # or without a time
-        for ends in (edges.row, edges.col):
-            was_linked[ends[is_earlier]] = True
-    has_lost = is_end & ~was_linked & ~isolated
-    each = np.count_nonzero(is_end & isolated) / max(int(has_lost.sum()), 1)
-    return np.where(has_lost, each, kept.astype(np.float64))
-
-
-def _draw(
-    candidates: CandidatePairs,
-    surroundings: Surroundings,
-    own: Rows,
-    held: Rows,
-    most: MostSources,
-    *,
-    is_fitted: NDArray[np.bool_],
-    is_measured: NDArray[np.bool_],
-) -> Sample:
-    """Sample sources with all their candidates, and negatives from all pairs; masks are of the `held` links.
-
-    Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
-    from other pairs. The sample has no features yet.
-    """
-    n = len(candidates.is_source)
-    seed = [len(held), len(candidates.sources), len(candidates.targets)]
-    drawn = draw_sources(candidates, held, _MOST_LINKS, seed, most)
-    asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
-    listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
-    links = held[np.isin(held[:, 0], drawn.linked)]
-    fitted = held[is_fitted & np.isin(held[:, 0], drawn.linked)]
-    fitted = fitted[:: max(-(-len(fitted) // FITTED_LINKS), 1)]
-    measured = listed[np.isin(listed[:, 0], drawn.sources)]
-    others = _others(candidates, np.sort(own @ (n, 1)), fitted)
-    others = others[~candidates.are_joined(others)]  # a reverse relationship also rules a pair out
-    more = fitted[~np.isin(fitted @ (n, 1), measured @ (n, 1))]
-    pairs = np.concatenate((measured, more, others))
-    codes = pairs @ (n, 1)
-    is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)
-    weight = np.ones(len(pairs))
-    weight[is_candidate] = drawn.weight[np.searchsorted(drawn.sources, measured[:, 0])]
-    # Candidates are sampled with their source. A link of an unmeasured source gets the rate of such links.
-    as_candidate = np.where(is_candidate, 1.0 / weight, 0.0)
-    unmeasured = is_link & ~is_candidate & np.isin(codes, listed @ (n, 1))
-    as_candidate[unmeasured] = drawn.share_of_linked
-    rate = _rate(candidates, fitted, pairs) + as_candidate
-    share = max(len(fitted), 1) / max(int(is_fitted.sum()), 1)
-    is_candidate &= ~np.isin(codes, held[~is_measured] @ (n, 1))
-    return Sample(
-        n_relationships=len(own),
-        n_links=int(is_measured.sum()),
-        links=held[is_measured & np.isin(held[:, 0], drawn.sources)],
-        pairs=pairs,
-        place=np.searchsorted(candidates.sources, pairs[:, 0]),
-        is_link=is_link,
-        is_fitted=~is_link | np.isin(codes, fitted @ (n, 1)),
-        is_candidate=is_candidate,
-        weight=weight,
-        offset=np.log(share) - np.log(np.maximum(rate, _LEAST)),
-    )
-
-
-def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> Rows:
-    """Draw negatives: non-links with the source of a link, with the target of one, or with neither."""
-    n, m = len(candidates.is_source), len(links)
-    generator = np.random.default_rng([m, len(candidates.sources), len(candidates.targets), 1])
-    pairs = np.repeat(links, _SAME_SOURCE + _SAME_TARGET + _ANY, axis=0)
-    place = np.tile(np.arange(_SAME_SOURCE + _SAME_TARGET + _ANY), m)
-    keeps_source = place < _SAME_SOURCE
-    keeps_target = ~keeps_source & (place < _SAME_SOURCE + _SAME_TARGET)
-    if len(pairs):
-        pairs[~keeps_target, 1] = generator.choice(candidates.targets, size=int((~keeps_target).sum()))
-        pairs[~keeps_source, 0] = generator.choice(candidates.sources, size=int((~keeps_source).sum()))
-    is_other = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pairs @ (n, 1), codes)
-    return np.asarray(pairs[is_other])
-
-
-def _rate(candidates: CandidatePairs, links: Rows, pairs: Rows) -> Array:
-    """Return the expected number of times that `_others` draws each pair."""
-    n = len(candidates.is_source)
-    of_source, of_target = (np.bincount(links[:, end], minlength=n) for end in (0, 1))
-    n_sources, n_targets = max(len(candidates.sources), 1), max(len(candidates.targets), 1)
-    return np.asarray(
-        _SAME_SOURCE * of_source[pairs[:, 0]] / n_targets
-        + _SAME_TARGET * of_target[pairs[:, 1]] / n_sources
-        + _ANY * len(links) / (n_sources * n_targets)
-    )
+def _log_odds(sample: Sample, score: LinkScore, name: str) -> Array:
+    """Return the log odds of a sample's pairs under a score with the same features."""
+    table = score.tables[name]
+    columns = list(sample.values.T)
+    if sample.direction is not None and name in score.directions:
+        scaled = sample.direction / np.array(score.direction_width)
+        columns.append(log_expit(scaled @ np.array(score.directions[name])))
+    total = np.full(len(sample.pairs), table[0][0])
+    for column, knots, heights in zip(columns, score.knots, table[1:], strict=False):
+        if not np.isnan(column).all():
+            total += interpolated(column, np.array(knots), np.array(heights))
+    return total
 
 
 class _Fit(NamedTuple):

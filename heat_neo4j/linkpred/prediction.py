@@ -29,8 +29,8 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.best_scored import best_of_shortlists
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.directions import directed, leanings
+from heat_neo4j.linkpred.implications import repetitions
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
-from heat_neo4j.linkpred.repetitions import repetitions
 from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings

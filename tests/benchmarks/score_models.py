@@ -26,9 +26,10 @@ from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.features import FEATURES
-from heat_neo4j.linkpred.link_score import Sample, link_score, samples_of
+from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.rankings import precision_at, rankings
+from heat_neo4j.linkpred.samples import Sample, samples_of
 from heat_neo4j.linkpred.splines import Splines
 from tests.benchmarks.shelf.__main__ import add_sets, load
 from tests.benchmarks.shelf.dataset import MissingDataError

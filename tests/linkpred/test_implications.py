@@ -13,10 +13,9 @@ from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.features import PairFeatures
-from heat_neo4j.linkpred.implications import TypedSteps
+from heat_neo4j.linkpred.implications import TypedSteps, repetitions
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
 from heat_neo4j.linkpred.prediction import predict_links
-from heat_neo4j.linkpred.repetitions import repetitions
 from heat_neo4j.linkpred.splits import latest_or_random, partly_given_back
 from heat_neo4j.patterns import Pattern
 

@@ -18,6 +18,7 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
+from heat_neo4j.linkpred import samples as sampling
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
@@ -135,17 +136,19 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
     split, points = embed_without(MODEL, graph)
     features, lists = PairFeatures(points, split.train), Surroundings(points, split.train)
     most = MostSources()
-    sample = module._sample(split, features.of(pattern), lists, graph, pattern, FEATURES, most)
+    sample = sampling._sample(split, features.of(pattern), lists, graph, pattern, FEATURES, most)
     scorer = score.scorers(points, split.train)(pattern)
-    np.testing.assert_allclose(sample.log_odds(score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9)
+    np.testing.assert_allclose(
+        module._log_odds(sample, score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9
+    )
     assert (np.diff(sample.pairs[sample.is_candidate, 0]) >= 0).all()
-    n, own = graph.n_nodes, module._links_of(graph, pattern)
+    n, own = graph.n_nodes, sampling._links_of(graph, pattern)
     held = own[joins_held_out(split, own)]
     assert sample.n_links == len(held)
     codes = sample.pairs @ (n, 1)
     np.testing.assert_array_equal(sample.is_link, np.isin(codes, held @ (n, 1)))
     assert np.isin(sample.links @ (n, 1), codes).all()
-    known = module._links_of(split.train, pattern)
+    known = sampling._links_of(split.train, pattern)
     assert not np.isin(codes, known @ (n, 1)).any()
     # Candidates come with their source, and by chance besides.
     assert (np.exp(-sample.offset) > sample.is_candidate / sample.weight).all()
@@ -241,15 +244,15 @@ def test_other_pairs_are_drawn_as_often_as_their_rate_says() -> None:
         Pattern("A", "R", "B"), np.arange(4), np.arange(4, n), sparse.csr_array((n, n)), ends[0], ends[1]
     )
     pairs = np.array([(u, v) for u in range(4) for v in range(4, n)])
-    drawn = module._others(candidates, np.sort(np.unique(links @ (n, 1))), links)
+    drawn = sampling._others(candidates, np.sort(np.unique(links @ (n, 1))), links)
     is_link = np.isin(pairs @ (n, 1), links @ (n, 1))
     counts = np.bincount(drawn @ (n, 1), minlength=n * n)[pairs @ (n, 1)]
     assert not counts[is_link].any()
-    expected = module._rate(candidates, links, pairs)[~is_link]
+    expected = sampling._rate(candidates, links, pairs)[~is_link]
     assert stats.chi2.sf(np.sum((counts[~is_link] - expected) ** 2 / expected), len(expected)) > 0.001
 
 
-def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3) -> module.Sample:
+def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3) -> sampling.Sample:
     """Return a sample of links whose first feature is higher than that of other pairs."""
     rng = np.random.default_rng(seed)
     n = n_links + n_others
@@ -257,7 +260,7 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
     values, direction = rng.normal(size=(n, n_features)), rng.normal(size=(n, len(DIRECTION)))
     values[:n_links, 0] += slope
     pairs = np.column_stack((rng.integers(0, 2, size=n), np.zeros(n, dtype=np.int64)))
-    return module.Sample(
+    return sampling.Sample(
         n_relationships=n_links,
         n_links=n_links,
         links=pairs[:n_links],
@@ -295,7 +298,7 @@ def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_o
     assert abs(rise("few") - rise("common")) < 1.0  # its own links alone would give it -3
 
 
-def fitted_without(samples: dict[str, module.Sample]) -> list[LinkScore]:
+def fitted_without(samples: dict[str, sampling.Sample]) -> list[LinkScore]:
     """Return the scores that were fitted without each fold."""
     return [
         replace(weighted(distance=1.0), **module._Fit.of(samples, fold).of_patterns()) for fold in range(2)
@@ -377,7 +380,7 @@ def test_folds_are_balanced_if_labels_take_turns_in_the_rows(step: int) -> None:
         relationships=Relationships.from_pairs({"R": ends}),
     )
     held_out = embed_without(MODEL, graph)
-    (sample,) = module.samples_of(held_out, graph).values()
+    (sample,) = sampling.samples_of(held_out, graph).values()
     for part in (sample.fold, sample.place // 2 % 2):
         assert np.bincount(part[sample.is_link], minlength=2).min() > 0.3 * sample.is_link.sum()
     score = link_score(held_out, graph)
@@ -406,8 +409,8 @@ def test_rounding_errors_of_a_feature_tell_no_pairs_apart() -> None:
 def test_a_smaller_sample_counts_for_as_many_pairs() -> None:
     _, graph = directed()
     held_out = embed_without(MODEL, graph)
-    usual = module.samples_of(held_out, graph)
-    for name, small in module.samples_of(held_out, graph, most=MostSources(others=8)).items():
+    usual = sampling.samples_of(held_out, graph)
+    for name, small in sampling.samples_of(held_out, graph, most=MostSources(others=8)).items():
         linked = np.unique(small.pairs[small.is_link, 0])
         assert len(np.setdiff1d(small.pairs[small.is_candidate, 0], linked)) <= 8
         assert small.weight.sum() == pytest.approx(usual[name].weight.sum(), rel=0.2)
@@ -435,7 +438,7 @@ def test_a_score_is_fitted_to_a_part_of_very_many_links(monkeypatch: pytest.Monk
     graph = clustered(200)
     held_out = embed_without(MODEL, graph)
     whole = link_score(held_out, graph)
-    monkeypatch.setattr(module, "FITTED_LINKS", 2 * len(held_out.split.test_edges) // 5)
+    monkeypatch.setattr(sampling, "FITTED_LINKS", 2 * len(held_out.split.test_edges) // 5)
     part = link_score(held_out, graph)
     assert part.n_edges == whole.n_edges
     assert part.figures[""].n_links == whole.figures[""].n_links
@@ -552,7 +555,7 @@ def test_nodes_that_lose_all_edges_stand_for_the_isolated_ones() -> None:
     lost, isolated = [1, 2, 6], [12, 13, 14]
     expected = np.ones(15)
     expected[lost], expected[isolated] = 2 / 3, 0.0
-    np.testing.assert_array_equal(module._standing(split, graph, is_end), expected)
+    np.testing.assert_array_equal(sampling._standing(split, graph, is_end), expected)
     # By time, 6 had an earlier edge, so it does not stand for nodes that never had one.
     times = np.where(
         np.isin(graph.edges.row * 15 + graph.edges.col, held_out[[0, 1, 2, 3]] @ (15, 1)), 9.0, 1.0
@@ -560,7 +563,7 @@ def test_nodes_that_lose_all_edges_stand_for_the_isolated_ones() -> None:
     expected[[1, 2]], expected[6] = 1.0, 0.0
     by_time = replace(split, since=9.0)
     np.testing.assert_array_equal(
-        module._standing(by_time, replace(graph, edge_times=times), is_end), expected
+        sampling._standing(by_time, replace(graph, edge_times=times), is_end), expected
     )
 
 
@@ -576,7 +579,7 @@ def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
 
 
 def test_as_many_links_are_expected_as_came_last() -> None:
-    """A score that is fitted to a tenth of the earlier edges expects as many as the latest, here .3 of all."""
+    """A score fitted to a tenth of the earlier edges expects as many links as the latest, here .3 of all."""
     plain = clustered(240)
     is_latest = np.random.default_rng(0).random(plain.n_edges) < 0.3
     shares = []

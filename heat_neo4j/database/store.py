@@ -12,9 +12,9 @@ from heat_neo4j.database.publish.published_index import create_index, drop_index
 from heat_neo4j.database.publish.removal import clear, prune
 from heat_neo4j.database.publish.writer import Run, WriteOptions, write_embedding, write_links, write_values
 from heat_neo4j.database.published_nodes import read_node_links
+from heat_neo4j.database.read.advice import key_advice, time_advice
 from heat_neo4j.database.read.checking import check_projection
 from heat_neo4j.database.read.counts import count_projection, full_sources, sample_schema
-from heat_neo4j.database.read.key_advice import key_advice
 from heat_neo4j.database.read.node_lookup import find_published_node
 from heat_neo4j.database.read.published import (
     covers,
@@ -47,6 +47,7 @@ class Neo4jStore(Connection):
     properties_of = read_properties_of
     check = check_projection
     key_advice = key_advice
+    time_advice = time_advice
     count = count_projection
     sample_schema = sample_schema
     full_sources = full_sources

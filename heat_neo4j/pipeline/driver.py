@@ -217,7 +217,7 @@ def run_job(
         session.clock.lap("compare")
     session.log(LogLine(f"{plan.mode}: {plan.reason}", event="plan"))
     checkpoint = checkpoint or Checkpoint(None)
-    advice = store.key_advice(job.projection, graph.labels) if mode == EMBED else ()
+    advice = _advice(store, job, graph) if mode == EMBED else ()
     work = Work(session, job, state, plan, checkpoint, job.model, (*reading_notes, *advice))
     if plan_only:
         return work
@@ -227,6 +227,14 @@ def run_job(
     if refresh and work.report is not None and not work.problems:
         store.prune(job.names.model, records=job.records, lease=session.lease)
     return work
+
+
+def _advice(store: Neo4jStore, job: Job, graph: Graph) -> tuple[str, ...]:
+    """Return lines on what the projection could name but does not."""
+    notes = store.key_advice(job.projection, graph.labels)
+    if job.links is None or graph.relationships is None:
+        return notes
+    return (*notes, *store.time_advice(job.projection, graph.relationships.types))
 
 
 def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLinks | None) -> RunReport:

@@ -194,6 +194,22 @@ def test_seconds_are_those_of_utc(cypher, store, text, seconds):
     assert read == seconds
 
 
+def test_properties_with_dates_are_suggested(cypher, store):
+    cypher(
+        f"CREATE (a:{NODE})-[:{LINK} {{since: date(), `at$(x)`: datetime(), text: '2024-03-01'}}]->(:{NODE}) "
+        f"CREATE (a)-[:{LINK} {{since: 3}}]->(a)"
+    )
+    named = Projection([NODE], [LINK], time="since")
+    assert store.time_advice(named, [LINK]) == ()
+    assert store.time_advice(Projection([NODE], [LINK]), []) == ()
+    (line,) = store.time_advice(Projection([NODE], [LINK]), [LINK])
+    assert (
+        line
+        == "relationships have dates; for the probability of links to come: --time 'at$(x)' or --time since"
+    )
+    assert line in store.check(Projection([NODE], [LINK])).advice
+
+
 def test_nodes_deleted_while_reading_take_their_times_along(cypher, store):
     cypher(f"UNWIND range(0, 9) AS i CREATE (:{NODE} {{key: i}})")
     cypher(

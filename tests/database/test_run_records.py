@@ -16,7 +16,7 @@ from heat_neo4j.cli.report import describe
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import _state
-from heat_neo4j.database.read.key_advice import key_advice
+from heat_neo4j.database.read.advice import key_advice
 from heat_neo4j.database.runs import _MODEL, DAMAGED, Bookkeeping, RunRecord, _camel, read_bookkeeping
 from heat_neo4j.database.versions import (
     _KINDS,

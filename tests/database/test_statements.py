@@ -228,7 +228,11 @@ def test_the_server_understands_every_statement(server, cypher, name):
     """In each version of Cypher, as a database may read any by default; none calls anything deprecated."""
     placeholders = set(re.findall(r"@([a-z_]+)", re.sub(r"//.*", "", statement_text(name))))
     names = {each: FRAGMENTS.get(each, f"an {each}") for each in placeholders}
-    if name in {"read/relationship_keys", "read/sample_schema"}:  # they write the colon themselves
+    if name in {
+        "read/relationship_keys",
+        "read/relationship_times",
+        "read/sample_schema",
+    }:  # they write the colon themselves
         names["types"] = "CITES"
     if name == "read/neighbours_line":
         names["candidates"] = Fragment(load_statement("read/line_index"))

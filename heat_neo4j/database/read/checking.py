@@ -22,8 +22,8 @@ from heat_neo4j.attributes.table import (
 )
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.advice import key_advice, time_advice
 from heat_neo4j.database.read.counts import count_by_type
-from heat_neo4j.database.read.key_advice import key_advice
 from heat_neo4j.database.read.nodes import NodeTable, Positions, key_problems
 from heat_neo4j.database.read.reader import name_of, read_properties, read_relationships
 from heat_neo4j.database.read.relationships import RelationshipTable
@@ -128,11 +128,15 @@ def check_projection(
         problems=tuple(problems),
         nodes=nodes.size,
         labels={label: int(mask.sum()) for label, mask in nodes.label_masks().items()},
-        types=count_by_type(connection, scope),
+        types=(types := count_by_type(connection, scope)),
         patterns=_patterns(nodes, relationships),
         counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
-        advice=(*key_advice(connection, projection, nodes.label_masks()), *properties.advice),
+        advice=(
+            *key_advice(connection, projection, nodes.label_masks()),
+            *time_advice(connection, projection, types),
+            *properties.advice,
+        ),
         recipe_problem=properties.recipe_problem,
     )
 

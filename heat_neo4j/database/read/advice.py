@@ -1,4 +1,4 @@
-"""Suggest keys for a projection without one, from uniqueness constraints."""
+"""Suggest a key and a time property to a projection that names none."""
 
 from collections.abc import Collection
 from shlex import quote
@@ -11,6 +11,8 @@ from heat_neo4j.errors import ProjectionError
 
 _LONGEST = 80
 _SHOWN = 5
+_TYPES = 20  # relationship types looked at
+_LOOKED_AT = 1000  # relationships of each
 
 
 def key_advice(connection: Connection, projection: Projection, labels: Collection[str]) -> tuple[str, ...]:
@@ -34,3 +36,20 @@ def key_advice(connection: Connection, projection: Projection, labels: Collectio
     if not shown:
         return ()
     return (f"nodes have no key, so results show numbers; unique here: {' '.join(shown)}",)
+
+
+def time_advice(connection: Connection, projection: Projection, types: Collection[str]) -> tuple[str, ...]:
+    """Return one line on relationship properties with dates; none if `time` is set or there are none.
+
+    `types` are those of its relationships.
+    """
+    if projection.time is not None:
+        return ()
+    keys = set[str]()
+    for each in list(types)[:_TYPES]:
+        statement = load_statement("read/relationship_times", types=each)
+        keys.update(connection.read(statement, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"])
+    shown = [f"--time {quote(key)}" for key in sorted(keys) if display_text(key, _LONGEST) == key][:_SHOWN]
+    if not shown:
+        return ()
+    return (f"relationships have dates; for the probability of links to come: {' or '.join(shown)}",)

@@ -20,11 +20,12 @@ _OTHERS_IN_ALL = 20_000  # over all patterns; each of them has up to 64 candidat
 
 
 class MostSources(NamedTuple):
-    """Limits on the number of sampled sources."""
+    """Limits on the number of sampled sources, and of links to fit to."""
 
     linked: int = 400  # maximum sources with a held-out link
     others: int = 200  # maximum other sources
     fewest: int = 8  # minimum sources with a held-out link, regardless of their number of links
+    fitted_links: int = 4_000  # maximum links to fit to; of more, every second, third, ... is taken
 
     @classmethod
     def of_each(cls, n_patterns: int) -> Self:

@@ -22,7 +22,6 @@ from heat_neo4j.patterns import Pattern
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-FITTED_LINKS = 4_000  # maximum links per pattern to fit to; of more, every second, third, ... is taken
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, same target, any
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
@@ -191,7 +190,7 @@ def _draw(
     listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
     links = held[np.isin(held[:, 0], drawn.linked)]
     fitted = held[is_fitted & np.isin(held[:, 0], drawn.linked)]
-    fitted = fitted[:: max(-(-len(fitted) // FITTED_LINKS), 1)]
+    fitted = fitted[:: max(-(-len(fitted) // most.fitted_links), 1)]
     measured = listed[np.isin(listed[:, 0], drawn.sources)]
     others = _others(candidates, np.sort(own @ (n, 1)), fitted)
     others = others[~candidates.are_joined(others)]  # a reverse relationship also rules a pair out

@@ -434,16 +434,21 @@ def test_a_node_without_links_has_finite_scores() -> None:
             assert ((chances >= 0.0) & (chances <= 1.0)).all()
 
 
-def test_a_score_is_fitted_to_a_part_of_very_many_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_score_is_fitted_to_a_part_of_very_many_links() -> None:
     graph = clustered(200)
     held_out = embed_without(MODEL, graph)
-    whole = link_score(held_out, graph)
-    monkeypatch.setattr(sampling, "FITTED_LINKS", 2 * len(held_out.split.test_edges) // 5)
-    part = link_score(held_out, graph)
-    assert part.n_edges == whole.n_edges
-    assert part.figures[""].n_links == whole.figures[""].n_links
-    assert part.tables != whole.tables
-    assert part.figures[""].mrr > 0.5 * whole.figures[""].mrr
+    n_links = 2 * len(held_out.split.test_edges)  # in both directions
+    whole, part = (
+        sampling.samples_of(held_out, graph, most=MostSources(fitted_links=most))[""]
+        for most in (n_links, n_links // 5)
+    )
+    assert part.n_links == whole.n_links == n_links
+    np.testing.assert_array_equal(part.links, whole.links)
+    fitted = whole.pairs[whole.is_link & whole.is_fitted]
+    assert len(fitted) == n_links
+    some = part.pairs[part.is_link & part.is_fitted]
+    assert n_links // 6 <= len(some) <= n_links // 5
+    assert len(np.unique(some[:, 0])) > len(some) // 2  # spread over the sources
 
 
 @pytest.mark.parametrize(

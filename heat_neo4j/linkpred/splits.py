@@ -216,12 +216,13 @@ def _like_isolated(
     graph: Graph, held_out: NDArray[np.int64], most_edges: float, seed: np.random.SeedSequence
 ) -> NDArray[np.bool_]:
     """Draw nodes to isolate, of at most the median degree, with labels of which `held_out` isolates few."""
-    labels = np.column_stack([np.ones(graph.n_nodes, dtype=np.bool_), *graph.labels.values()])
-    kind = np.unique(labels, axis=0, return_inverse=True)[1].ravel()
     is_isolated = graph.degrees == 0
+    drawn = np.zeros(graph.n_nodes, dtype=np.bool_)
+    if not is_isolated.any():
+        return drawn
+    _, kind = graph.label_sets()
     isolates = ~is_isolated & (graph.degrees == np.bincount(held_out.ravel(), minlength=graph.n_nodes))
     wanted, found = (np.bincount(kind, mask, kind.max() + 1) for mask in (is_isolated, isolates))
-    drawn = np.zeros(graph.n_nodes, dtype=np.bool_)
     may_lose = np.flatnonzero((found < _FEW * wanted)[kind] & ~is_isolated)
     if len(may_lose):
         few = may_lose[graph.degrees[may_lose] <= np.median(graph.degrees[may_lose])]

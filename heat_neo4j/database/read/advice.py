@@ -1,18 +1,18 @@
 """Suggest a key and a time property to a projection that names none."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from shlex import quote
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.scope import property_keys
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
 _LONGEST = 80
 _SHOWN = 5
 _TYPES = 20  # relationship types looked at
-_LOOKED_AT = 1000  # relationships of each
 
 
 def key_advice(connection: Connection, projection: Projection, labels: Collection[str]) -> tuple[str, ...]:
@@ -30,9 +30,7 @@ def key_advice(connection: Connection, projection: Projection, labels: Collectio
     for row in rows:
         if row["label"] in labels:
             unique.setdefault(row["label"], row["property"])
-    options = [f"--key {quote(f'{label}={name}')}" for label, name in unique.items()]
-    # An option to copy must be whole.
-    shown = [each for each in options if display_text(each, _LONGEST) == each][:_SHOWN]
+    shown = _shown(f"--key {quote(f'{label}={name}')}" for label, name in unique.items())
     if not shown:
         return ()
     return (f"nodes have no key, so results show numbers; unique here: {' '.join(shown)}",)
@@ -45,11 +43,13 @@ def time_advice(connection: Connection, projection: Projection, types: Collectio
     """
     if projection.time is not None:
         return ()
-    keys = set[str]()
-    for each in list(types)[:_TYPES]:
-        statement = load_statement("read/relationship_times", types=each)
-        keys.update(connection.read(statement, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"])
-    shown = [f"--time {quote(key)}" for key in sorted(keys) if display_text(key, _LONGEST) == key][:_SHOWN]
+    keys = property_keys(connection, "read/relationship_times", "types", list(types)[:_TYPES])
+    shown = _shown(f"--time {quote(key)}" for key in keys)
     if not shown:
         return ()
     return (f"relationships have dates; for the probability of links to come: {' or '.join(shown)}",)
+
+
+def _shown(options: Iterable[str]) -> list[str]:
+    """Return the first options that a line can show whole, as they are to be copied."""
+    return [each for each in options if display_text(each, _LONGEST) == each][:_SHOWN]

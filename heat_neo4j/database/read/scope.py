@@ -167,21 +167,25 @@ class _Names:
             Fragment(f"{quote_identifier(label)}&{users}")
             for label in labels or self.labels[:_NAMES_LOOKED_AT]
         ]
-        return self._keys("read/node_keys", "labels", of_one if labels else [users, *of_one])
+        names = of_one if labels else [users, *of_one]
+        return property_keys(self._connection, "read/node_keys", "labels", names)
 
     def keys_of_relationships(self, chosen: Sequence[str] | None) -> list[str]:
         """Return the property keys of relationships of the chosen types, or of all."""
         types = [kind for kind in self.types if kind in chosen] if chosen else []
         types = types or self.types[:_NAMES_LOOKED_AT]
-        return self._keys("read/relationship_keys", "types", types)
+        return property_keys(self._connection, "read/relationship_keys", "types", types)
 
-    def _keys(self, statement: str, placeholder: str, names: Sequence[str]) -> list[str]:
-        keys: set[str] = set()
-        for name in names:
-            filled = load_statement(statement, **{placeholder: name})
-            record = self._connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]
-            keys.update(record["keys"])
-        return sorted(keys)
+
+def property_keys(
+    connection: Connection, statement: str, placeholder: str, names: Sequence[str]
+) -> list[str]:
+    """Return the property keys, sorted, that a statement finds on nodes or relationships of each name."""
+    keys: set[str] = set()
+    for name in names:
+        filled = load_statement(statement, **{placeholder: name})
+        keys.update(connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"])
+    return sorted(keys)
 
 
 def _there_are(there: Sequence[str]) -> str:

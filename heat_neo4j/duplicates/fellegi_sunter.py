@@ -29,7 +29,7 @@ MISSING = -1
 _GUESS = 0.002  # share of the candidates, before the first round
 _ROUNDS = 100
 _CONVERGED = 1e-6
-_MOST = 0.5  # share of duplicates
+_LEAST, _MOST = 0.0005, 0.5  # share of duplicates among the candidates
 _PRIOR = 3.0  # duplicates on which m of a grid counts as observed
 
 
@@ -107,7 +107,7 @@ def fit_weights(comparisons: Sequence[Comparison]) -> Fitted:
     n = len(comparisons[0].levels)
     duplicate = expit(comparisons[0].weights(np.zeros(n)) + logit(_GUESS))
     for _ in range(_ROUNDS):
-        share = min(max(1.0, float(duplicate.sum())) / max(1, n), _MOST)
+        share = min(_LEAST + float(duplicate.sum()) / max(1, n), _MOST)
         weights = np.column_stack([each.weights(duplicate) for each in comparisons])
         log_odds = weights.sum(axis=1) + logit(share)
         before, duplicate = duplicate, expit(log_odds)

@@ -159,22 +159,27 @@ class Names:
     def chance(self) -> NDArray[np.float64]:
         """How often another thing has the same words by chance, shape (M,).
 
-        As many words are drawn from those of all names but two of this name, so rare words are no chance.
+        As many words are drawn from those of all names but two of this name, so rare words are no chance. If
+        names with the same words are rarer than that, as where each name comes once, so is the chance.
         """
         uses = Counter(word for words in self.words for word in words)
         lengths, namesakes, n = Counter(map(len, self.words)), Counter(self.sorted_words), len(self.words)
         total = uses.total() + _UNSEEN * len(uses)
         of_word = {word: (max(count - 2, 0) + _UNSEEN) / total for word, count in uses.items()}
         drawn = [lengths[len(words)] * prod(of_word[word] for word in words) for words in self.words]
-        others = [namesakes[text] - 1 - _MOST_NAMESAKES for text in self.sorted_words]
-        return np.maximum(drawn, others) / n
+        others = np.array([namesakes[text] - 1 for text in self.sorted_words])
+        found = others[self.known].sum() / max(np.array(drawn)[self.known].sum(), _UNSEEN)
+        return np.maximum(np.array(drawn) * min(1.0, found), others - _MOST_NAMESAKES) / n
 
     def have_unknown_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether one of two names has a word that no other name has, such as a typo.
+        """Return whether two names share a word and one has a word that no other name has, such as a typo.
 
-        Names that differ in words of others, such as "mutable" and "immutable", differ on purpose.
+        Names that differ in words of others, such as "mutable" and "immutable", differ on purpose, and short
+        ones, such as "massage" and "message", are alike by chance.
         """
-        return _differ_in_unknown([set(words) for words in self.words], pairs)
+        words = [set(own) for own in self.words]
+        shared = [bool(words[a] & words[b]) for a, b in pairs.tolist()]
+        return _differ_in_unknown(words, pairs) & np.array(shared, dtype=np.bool_)
 
     def have_unknown_order(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether one of two names has two words in an order that no other has.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -195,6 +197,7 @@ def test_deliberate_differences_are_not_taken_for_typos() -> None:
     names = Names([*texts, "long int map", "long int list", "map int long", "list int long"])
     unknown = names.have_unknown_words(np.array([[0, 1], [0, 4], [1, 4]]))
     assert unknown.tolist() == [False, True, True]
+    assert not Names(["massage", "message"]).have_unknown_words(np.array([[0, 1]])).any()
     assert names.have_unknown_order(np.array([[5, 6]])).tolist() == [True]
     names = Names([*names.texts, "the int long map", "a long int map"])
     assert names.have_unknown_order(np.array([[5, 6]])).tolist() == [False]
@@ -208,6 +211,21 @@ def test_the_same_words_weigh_more_if_chance_brings_them_rarely() -> None:
     candidates = np.array([[0, 1], [2, 3], [19, 20], [0, 2]])
     weights = fit_weights([Compared(candidates, candidates, 300).by_names(names)]).weights[:, 0]
     assert (np.diff(weights) < 0.0).all()
+
+
+def test_the_same_word_weighs_more_where_each_name_comes_once() -> None:
+    words = [f"{a}{b}" for a in WORDS for b in WORDS]
+    texts = [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words)), words[0].upper()]
+    names = Names(texts)
+    assert names.chance[0] * len(texts) < 0.01
+    assert Names([*texts, *words]).chance[0] > 10.0 * names.chance[0]
+
+
+def test_some_candidates_are_duplicates_even_where_names_alone_speak_for_them() -> None:
+    levels = np.array([1] * 100 + [0] * 199_900)
+    chance = np.where(levels == 1, 2e-3, np.nan)
+    comparison = Comparison("name", ("other", "same"), levels, np.array([0.8, 0.2]), chance=chance)
+    assert 0.01 < 1.0 / (1.0 + np.exp(-fit_weights([comparison]).log_odds[0])) < 0.5
 
 
 def test_doubles_without_common_neighbours_are_found_by_their_names() -> None:

@@ -29,6 +29,7 @@ WALKS_HELD_OUT = 0.2
 _LINKS_OF_BIN = 8
 _BINS = 12
 _PRIOR_LINKS = 2.0
+_MOST_SHIFT, _HALVINGS = 5.0, 20  # of log odds
 _TAIL = 0.025  # probability beyond each end of an interval
 
 
@@ -133,6 +134,20 @@ class Reliability:
         columns = ("probability", "low", "high", "expected")
         scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
         return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})
+
+    def shift_of(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> float:
+        """Return what to add to scores, for as many links as the curve expects of them; at most +-5.
+
+        Arrays have shape (m,), see `reliability`; a prior of 2 links draws the shift to 0.
+        """
+        prior = _PRIOR_LINKS * weight.mean()
+        found, due = float(weight @ is_link), float(weight @ self.at(log_odds))
+        aim = due * (found + prior) / (due + prior)
+        low, high = -_MOST_SHIFT, _MOST_SHIFT
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if weight @ self.at(log_odds + middle) < aim else (low, middle)
+        return (low + high) / 2.0
 
     def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
         scores = np.asarray(log_odds, dtype=np.float64)

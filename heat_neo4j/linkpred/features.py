@@ -71,6 +71,9 @@ FEATURES = (
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
 
+ISOLATED = "source_isolated"  # 1 if the source has no relationships, else 0
+"""A further feature, of graphs with times; see `link_score`."""
+
 APART = "apart"  # log(1 + squared distance of their points)
 """A further feature, of graphs with a property of points."""
 
@@ -220,6 +223,7 @@ class PatternFeatures:
         nothing = np.zeros(self._graph.n_nodes)
         features = {
             **self._shared.of_any_pattern,
+            ISOLATED: _of_source((self._graph.degrees == 0).astype(np.float64), nothing),
             **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
             **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
             "chain": self._chain,
@@ -238,7 +242,7 @@ class PatternFeatures:
                 features.pop(name, None)
         if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
             features[APART] = Feature(places.squares(), log=True)
-        return {name: features[name] for name in (*FEATURES, APART) if name in features}
+        return {name: features[name] for name in (*FEATURES, ISOLATED, APART) if name in features}
 
     @cached_property
     def direction(self) -> dict[str, Feature]:

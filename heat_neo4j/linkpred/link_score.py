@@ -32,6 +32,7 @@ from heat_neo4j.linkpred.calibration import (
 )
 from heat_neo4j.linkpred.features import (
     DIRECTION,
+    ISOLATED,
     Feature,
     PairFeatures,
     PatternFeatures,
@@ -371,13 +372,46 @@ def link_score(
         since=split.since_text,
     )
     folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(FOLDS)]
-    figures = {}
-    measured = {}
-    for name, sample in samples.items():
-        log_odds = np.choose(sample.fold, [_log_odds(sample, each, name) for each in folds])
-        figures[name] = _figures(sample, folds, name, log_odds)
-        measured[name] = _Measured.of(sample, log_odds)
+    log_odds = {
+        name: np.choose(sample.fold, [_log_odds(sample, each, name) for each in folds])
+        for name, sample in samples.items()
+    }
+    if split.since is not None and graph.relationships is not None:
+        score = _with_isolated(score, samples, split.train.degrees, log_odds)
+    measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
+    figures = {name: _figures(sample, folds, name, log_odds[name]) for name, sample in samples.items()}
     return replace(score, reliability=_curves(measured, samples), figures=figures)
+
+
+def _with_isolated(
+    score: LinkScore, samples: Mapping[str, Sample], degrees: Rows, log_odds: dict[str, Array]
+) -> LinkScore:
+    """Add a feature that makes isolated sources comparable with others; changes `log_odds` in place.
+
+    The fit cannot do so with times: its links of isolated nodes are the latest, those of others are earlier.
+    """
+    heights = dict.fromkeys(samples, 0.0)
+    for name, sample in samples.items():
+        is_isolated = degrees[sample.pairs[:, 0]] == 0
+        own, weight = sample.is_candidate & (sample.standing > 0.0), sample.weight * sample.standing
+        apart, others = own & is_isolated, own & ~is_isolated
+        if min(np.count_nonzero(sample.is_link & each) for each in (apart, others)) < _FEWEST:
+            continue
+        columns = log_odds[name], sample.is_link, weight
+        curve = reliability(*(each[others] for each in (*columns, sample.fold)))
+        heights[name] = curve.shift_of(*(each[apart] for each in columns))
+        log_odds[name] = log_odds[name] + heights[name] * is_isolated
+    return replace(
+        score,
+        features=(*score.features[:-1], ISOLATED, score.features[-1]),
+        knots=_before_last(score.knots, (0.0, 1.0)),
+        common=_before_last(score.common, (0.0, 0.0)),
+        tables={name: _before_last(each, (0.0, heights[name])) for name, each in score.tables.items()},
+    )
+
+
+def _before_last(table: Table, row: tuple[float, ...]) -> Table:
+    return (*table[:-1], row, table[-1])
 
 
 class _Measured(NamedTuple):

@@ -240,6 +240,26 @@ def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
     assert 0.0 < scaled.probability[-1] < 0.1 * curve.probability[-1]
 
 
+@pytest.mark.parametrize(("by", "found"), [(-1.0, -1.0), (0.0, 0.0), (2.0, 2.0), (50.0, 5.0), (-50.0, -5.0)])
+def test_a_shift_makes_scores_comparable_within_limits(by: float, found: float) -> None:
+    rng = np.random.default_rng(5)
+    score = rng.normal(-2.0, 2.0, size=60_000)
+    is_link, ones = rng.random(len(score)) < expit(score), np.ones(len(score))
+    curve = reliability(score, is_link, ones, np.arange(len(score)) % 2)
+    others = rng.normal(-2.0, 2.0, size=60_000)
+    rises = rng.random(len(others)) < expit(others + by)
+    assert curve.shift_of(others, rises, ones) == pytest.approx(found, abs=0.2)
+
+
+def test_a_shift_by_few_pairs_is_small() -> None:
+    score = np.linspace(-4.0, 1.0, 400)
+    is_link = np.random.default_rng(0).random(400) < expit(score)
+    curve = reliability(score, is_link, np.ones(400), np.arange(400) % 2)
+    few = np.full(3, -3.0)
+    shifts = [curve.shift_of(few, np.arange(3) < n, np.ones(3)) for n in (0, 1, 3)]
+    assert -0.1 < shifts[0] < 0.0 < shifts[1] < shifts[2] < 1.5
+
+
 def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
     """Links among sampled sources count as often as their source; intervals are not narrower for it."""
     odds, links, weight = scored_pairs(3, 5000)

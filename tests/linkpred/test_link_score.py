@@ -21,7 +21,7 @@ from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred import samples as sampling
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeatures
 from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
@@ -581,6 +581,34 @@ def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
     without, by_time = (fit_link_score(MODEL, graph) for graph in (plain, dated))
     assert by_time.reliability[""].probability[-1] < 0.2 * without.reliability[""].probability[-1]
     assert (without.since, by_time.since) == (None, "1")
+
+
+def test_isolated_sources_are_comparable_with_others_by_time() -> None:
+    """Old users rarely rate a film of late, and none of their taste; new users rate those of theirs."""
+    rng = np.random.default_rng(0)
+    n_users, n_films = 260, 40
+    n, is_late = n_users + n_films, np.repeat([False, True], [1600, 300])
+    user = np.concatenate((np.repeat(np.arange(200), 8), np.repeat(np.arange(200, 240), 6), np.arange(60)))
+    film = n_users + (2 * rng.integers(0, 20, len(user)) + user % 2) % n_films
+    film[-60:] = n_users + (film[-60:] - n_users + 1) % n_films
+    pairs, first = np.unique(np.column_stack((user, film)), axis=0, return_index=True)
+    is_user = np.arange(n) < n_users
+    graph = Graph(
+        sparse.csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)),
+        attributes=np.column_stack((np.arange(n) % 2 == 0, np.arange(n) % 2 == 1)).astype(float),
+        labels={"User": is_user, "Film": ~is_user},
+        relationships=Relationships.from_pairs({"RATED": tuple(pairs.T)}),
+    )
+    times = np.empty(len(pairs))
+    times[np.lexsort((graph.edges.col, graph.edges.row))] = is_late[first]
+    scorer = fit_link_score(MODEL, replace(graph, edge_times=times)).scorers(some_points(n), graph)(
+        Pattern("User", "RATED", "Film")
+    )
+    every = np.stack(np.meshgrid(np.arange(n_users), np.arange(n_users, n), indexing="ij"), -1)
+    chance = scorer.probability(scorer.pairs(every.reshape(-1, 2))).reshape(n_users, n_films)
+    assert chance[:200].max(axis=1).mean() < 0.07 < 0.2 < chance[240:].max(axis=1).mean()
+    assert ISOLATED in scorer.score.features
+    assert ISOLATED not in fit_link_score(MODEL, graph).features
 
 
 def test_as_many_links_are_expected_as_came_last() -> None:

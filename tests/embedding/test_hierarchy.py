@@ -11,10 +11,10 @@ from heat_neo4j.embedding.hierarchical_types import inspect_hierarchy
 from heat_neo4j.embedding.hierarchy import hierarchy_of, inside_descendants, start_by_caps
 from heat_neo4j.embedding.hierarchy_training import _closure
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.splits import split_edges
+from tests.support.link_auroc import link_auroc
 
 
 def graph_of(n, **pairs):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
 
 from heat_neo4j.graph import Graph
 
@@ -15,6 +16,7 @@ Rows = NDArray[np.int64]
 _MISSING = ":missing"
 _LEAST_LIFT = 1.5
 _LEAST_SHARE = 0.05  # of the members
+_WORD = r"(?u)\b[^\W\d_]{3,}\b"
 
 
 def centre_of(graph: Graph, radii: NDArray[np.float64], members: Rows) -> int:
@@ -53,21 +55,26 @@ def label_counts(graph: Graph, groups: Sequence[Rows]) -> list[dict[str, int]]:
     ]
 
 
-def telling_values(graph: Graph, groups: Sequence[Rows], k: int = 3) -> list[tuple[str, ...]]:
+def telling_values(
+    graph: Graph, groups: Sequence[Rows], k: int = 3, *, texts: Sequence[str] = ()
+) -> list[tuple[str, ...]]:
     """Return at most k values of attributes that set each of several groups of nodes apart, the best first.
 
-    A value is present or absent: a category, an item of a list, a flag, a word. Numbers, vectors and hashed
-    words of texts have no name to show. Values are ranked by p log(p / q), with p their share of the members
-    and q that of all nodes; p is at least 1.5 q, and 0.05.
+    A value is present or absent: a category, an item of a list, a flag, or a word of `texts`, which has one
+    text for each node. Numbers, vectors and hashed words have no name to show. Values are ranked by
+    p log(p / q), with p their share of the members and q that of all nodes; p is at least 1.5 q, and 0.05.
     """
-    if graph.attributes is None or not graph.attribute_names:
-        return [()] * len(groups)
-    named = np.array([not name.endswith(_MISSING) for name in graph.attribute_names])
-    columns = np.flatnonzero(named & _is_flag(graph.attributes))
-    names = [graph.attribute_names[column].partition("=") for column in columns.tolist()]
-    short = np.array([value or name for name, _, value in names], dtype=object)
-    has = sparse.csr_array(graph.attributes[:, columns])
-    usual, found = _shares(has), []
+    has, values = _flags(graph)
+    if any(texts):
+        counter = CountVectorizer(binary=True, stop_words="english", token_pattern=_WORD)
+        try:
+            words = counter.fit_transform(texts)
+        except ValueError:  # there is no word
+            words = sparse.csr_array((graph.n_nodes, 0))
+        else:
+            values += counter.get_feature_names_out().tolist()
+        has = sparse.csr_array(sparse.hstack([has, words]))
+    short, usual, found = np.array(values, dtype=object), _shares(has), []
     for members in groups:
         own = _shares(has[members])
         lift = own / usual
@@ -76,6 +83,16 @@ def telling_values(graph: Graph, groups: Sequence[Rows], k: int = 3) -> list[tup
         best = np.argsort(-told, kind="stable")[: 2 * k]  # two columns may have the same value
         found.append(tuple(dict.fromkeys(short[best[told[best] > 0]].tolist()))[:k])
     return found
+
+
+def _flags(graph: Graph) -> tuple[sparse.csr_array, list[str]]:
+    """Return which node has which value, and the values."""
+    if graph.attributes is None or not graph.attribute_names:
+        return sparse.csr_array((graph.n_nodes, 0)), []
+    named = np.array([not name.endswith(_MISSING) for name in graph.attribute_names])
+    columns = np.flatnonzero(named & _is_flag(graph.attributes))
+    names = [graph.attribute_names[column].partition("=") for column in columns.tolist()]
+    return sparse.csr_array(graph.attributes[:, columns]), [value or name for name, _, value in names]
 
 
 def _shares(has: sparse.csr_array) -> NDArray[np.float64]:

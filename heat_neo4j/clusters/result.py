@@ -32,7 +32,7 @@ class Cluster(NamedTuple):
     size: int  # nodes
     name: Any  # the name of its most central node
     labels: Mapping[str, int]  # how many members have which label; empty if all nodes have the same
-    words: tuple[str, ...]  # values of attributes that set it apart, at most three
+    words: tuple[str, ...]  # values of attributes, and words, that set it apart, at most three
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,10 +162,14 @@ def cluster_nodes(
     *,
     levels: Sequence[int] | None = None,
     previous: Clusters | None = None,
+    texts: Sequence[str] = (),
     seed: int = 0,
     n_threads: int | None = None,
 ) -> Clusters:
-    """Return clusters of the nodes of an embedded graph; parameters as of `HEAT.clusters`."""
+    """Return clusters of the nodes of an embedded graph; parameters as of `HEAT.clusters`.
+
+    Words that set a cluster apart come from `texts`, one for each node.
+    """
     if levels is not None and previous is not None:
         raise ValueError("give either levels or previous: previous has its own levels")
     points = smoothed_directions(embedding, graph.adjacency, n_threads)
@@ -177,10 +181,12 @@ def cluster_nodes(
         if not before.any():
             raise ValueError("no node of the graph is in the previous clusters: do the names match?")
         groups = updated_groups(points, before)
-    return Clusters(groups, graph.names, tuple(_summaries(groups, graph, radius(embedding))))
+    return Clusters(groups, graph.names, tuple(_summaries(groups, graph, radius(embedding), texts)))
 
 
-def _summaries(groups: Groups, graph: Graph, radii: NDArray[np.float64]) -> Iterator[Cluster]:
+def _summaries(
+    groups: Groups, graph: Graph, radii: NDArray[np.float64], texts: Sequence[str]
+) -> Iterator[Cluster]:
     """Yield a summary of each group, by level, the largest first."""
     found = [
         (level, number, np.flatnonzero(column == number))
@@ -189,7 +195,7 @@ def _summaries(groups: Groups, graph: Graph, radii: NDArray[np.float64]) -> Iter
     ]
     found.sort(key=lambda each: (each[0], -len(each[2]), each[1]))
     members_of = [members for _, _, members in found]
-    labels, words = label_counts(graph, members_of), telling_values(graph, members_of)
+    labels, words = label_counts(graph, members_of), telling_values(graph, members_of, texts=texts)
     for (level, number, members), own, telling in zip(found, labels, words, strict=True):
         parent = int(groups[members[0], level - 2]) if level > 1 else None
         name = graph.names[centre_of(graph, radii, members)]

@@ -169,7 +169,7 @@ class Names:
         drawn = [lengths[len(words)] * prod(of_word[word] for word in words) for words in self.words]
         others = np.array([namesakes[text] - 1 for text in self.sorted_words])
         found = others[self.known].sum() / max(np.array(drawn)[self.known].sum(), _UNSEEN)
-        return np.maximum(np.array(drawn) * min(1.0, found), others - _MOST_NAMESAKES) / n
+        return np.asarray(np.maximum(np.array(drawn) * min(1.0, found), others - _MOST_NAMESAKES) / n)
 
     def have_unknown_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether two names share a word and one has a word that no other name has, such as a typo.

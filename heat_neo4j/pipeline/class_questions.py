@@ -11,6 +11,7 @@ from heat_neo4j._utils.frames import Result, Rows, column_of
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.classes.prediction import ClassificationError, predict_property
 from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
+from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
@@ -95,6 +96,7 @@ def classify(
     *,
     label: str | None = None,
     kind: Literal["class", "number"] | None = None,
+    caption: Key | None = None,
     write: bool = False,
     model: str = "heat",
     on_progress: Progress | bool = False,
@@ -112,6 +114,8 @@ def classify(
         Predict nodes of this label only.
     kind : {"class", "number"}, default: more than 20 different numbers are numbers
         Predict one of the known values, or any number between them.
+    caption : str, or mapping of str to str, default: the projection's key
+        Node property that names the nodes, of all or of those with a label.
     write : bool
         Publish the predictions as node properties, instead of earlier ones. They form a separate model, such
         as "heat-class-topic", for `rollback` and `clear`.
@@ -150,7 +154,7 @@ def classify(
         )
     except ClassificationError as error:
         raise ProjectionError(f"{property} cannot be predicted: {error}") from error
-    names = node_names(store, published)
+    names = node_names(store, published, caption)
     notes = (*published.notes, *found.notes)
     if is_attribute:
         notes = (*notes, _IN_COORDINATES.format(property))

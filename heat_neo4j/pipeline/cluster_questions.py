@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j.attributes.kinds import Kind
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
+from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import MOST_LEVELS, WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
@@ -23,6 +25,7 @@ def clusters(
     *,
     levels: Sequence[int] = (),
     previous: Clusters | Path | str | None = None,
+    caption: Key | None = None,
     write: bool = False,
     model: str = "heat",
     on_progress: Progress | bool = False,
@@ -30,7 +33,7 @@ def clusters(
     """Group the nodes of a published model on several levels, and name the groups.
 
     There are few large groups, each of which consists of smaller ones. A group is named by its most central
-    node, and by values of attributes that set it apart.
+    node, and by values of attributes and words of names and texts that set it apart.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ def clusters(
     previous : existing file, or Clusters, default: those in the database
         Clusters of an earlier version, as --output wrote them. Nodes keep their cluster unless they clearly
         moved, new nodes join one, and numbers stay.
+    caption : str, or mapping of str to str, default: the projection's key
+        Node property that names the clusters, of all nodes or of those with a label.
     write : bool
         Publish the clusters as node properties, replacing earlier ones. They are a model of their own, such
         as "heat-cluster": `rollback` and `clear` take its name.
@@ -70,9 +75,12 @@ def clusters(
     graph, table = published.graph, WriteNames.of_clusters(model)
     if before is None and not levels:
         before = _read(store, graph, table)
-    names = node_names(store, published)
+    names, recipe = node_names(store, published, caption), graph.provenance.attribute_recipe
+    read = dict.fromkeys(each["property"] for each in recipe if each["kind"] in (Kind.TEXT, Kind.ENCODED))
+    columns = [names, *(store.read_property(graph, name) for name in read)]
+    texts = [" ".join(each for each in own if isinstance(each, str)) for own in zip(*columns, strict=True)]
     try:
-        found = find_clusters(published, names, levels=levels or None, previous=before)
+        found = find_clusters(published, names, levels=levels or None, previous=before, texts=texts)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     found = replace(found, notes=published.notes)
@@ -85,6 +93,7 @@ def find_clusters(
     *,
     levels: Sequence[int] | None = None,
     previous: Clusters | None = None,
+    texts: Sequence[str] = (),
     n_threads: int | None = None,
 ) -> Clusters:
     """Return the clusters of a model's nodes, called by `names`, one for each node; see `cluster_nodes`."""
@@ -93,6 +102,7 @@ def find_clusters(
         published.graph,
         levels=levels,
         previous=previous,
+        texts=texts,
         seed=int(published.run.seed or 0),
         n_threads=n_threads,
     )

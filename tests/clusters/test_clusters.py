@@ -178,7 +178,11 @@ def test_telling_values_are_those_that_others_lack() -> None:
         graph = Graph(sparse.csr_array((40, 40)), attributes, attribute_names=names)
         found = telling_values(graph, [np.flatnonzero(red), np.arange(40)])
         assert found == [("red", "rare"), ()]
-    assert telling_values(Graph(sparse.csr_array((4, 4))), [np.arange(2)]) == [()]
+    bare, groups = Graph(sparse.csr_array((4, 4))), [np.arange(2), np.arange(2, 4)]
+    assert telling_values(bare, groups) == [(), ()]
+    texts = ["The red fox", "a red foxes' den", "this is a blue sky", "12 x"]
+    assert telling_values(bare, groups, k=1, texts=texts) == [("red",), ("blue",)]
+    assert telling_values(bare, groups, texts=["12", "", "", "the"]) == [(), ()]
 
 
 def test_results_are_frames_and_json(model: HEAT) -> None:

@@ -176,6 +176,7 @@ def recommend(page, reader, live):
 def classify(page, reader, live):
     """Every sixth paper lacks its topic, which is the label of the loaded files."""
     live.cypher("MATCH (n:Paper) WHERE toInteger(substring(n.id, 1)) % 6 > 0 SET n.topic = n.label")
+    live.cypher("MATCH (n:Paper) SET n.title = 'title of ' + n.id")
     live.cypher(
         "MATCH (n:Paper) WITH n, toInteger(substring(n.id, 1)) AS own WHERE own % 6 > 0 "
         "SET n.year = 1900 + 40 * (own % 3) + own / 3 % 9"
@@ -199,14 +200,16 @@ def classify(page, reader, live):
         reader.run_command(command)
     (printed,) = reader.run_python(page)
     assert [len(text.splitlines()) > 1 for text in printed.split("log_odds")] == [True, True]
-    live.cypher("MATCH (n:Paper) REMOVE n.topic, n.year")
+    live.cypher("MATCH (n:Paper) REMOVE n.topic, n.year, n.title")
 
 
 def find_groups(page, reader, live):
+    live.cypher("MATCH (n:Paper) SET n.title = 'title of ' + n.id")
     show, choose, write, *undo, save, keep = reader.take_commands(page)
     found = reader.run_command(show)
     assert found.splitlines()[0] == "Level 1: 2 clusters of 60 nodes"
     finest = reader.run_command(choose).split("\n\n")[1].splitlines()
+    live.cypher("MATCH (n:Paper) REMOVE n.title")
     assert finest[0] == "Level 2: 12 clusters of 60 nodes"
     assert finest[1].split() == ["CLUSTER", "IN", "NODES", "NAME", "TELLING", "VALUES"]
     for _ in range(2):

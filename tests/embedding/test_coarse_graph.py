@@ -200,7 +200,10 @@ def test_the_same_bits_on_any_number_of_threads_and_over_files(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_training_that_is_killed_in_a_coarse_graph_goes_on_with_the_same_bits(coarse_start, tmp_path):
+@pytest.mark.parametrize("damage", [None, "coarse0/clusters/of.npy"])
+def test_a_training_that_is_killed_in_a_coarse_graph_goes_on_with_the_same_bits(
+    coarse_start, tmp_path, damage
+):
     saves = []
 
     def die(path):
@@ -211,11 +214,16 @@ def test_a_training_that_is_killed_in_a_coarse_graph_goes_on_with_the_same_bits(
     with before_each("os.rename", die), pytest.raises(Killed):
         HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(make_graph())
     assert saves[-1].parts[-4:-1] == ("coarse0", "attempt0", "round3")
+    folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+    if damage:
+        (folder / damage).write_bytes(b"")
     again = []
     with before_each("os.rename", again.append):
         model = HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(make_graph())
     assert_same(model, coarse_start)
-    assert not any(path.parts[-3:-1] == ("coarse0", "clusters") for path in again)
+    drawn = any(path.parts[-3:-1] == ("coarse0", "clusters") for path in again)
+    assert drawn == (damage is not None)
+    assert len(model.training_["damaged_files"]) == (damage is not None)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,6 +17,7 @@ LEVELS = ("freshCluster1", "freshCluster2")
 def db(store, cypher, papers):
     """A database with a published model, whose papers lack their ring in one of three cases."""
     cypher(f"MATCH (n:{LABEL}) WHERE n.key % 3 > 0 SET n.ring = 'ring ' + n.key % 4")
+    cypher(f"MATCH (n:{LABEL}) SET n.title = 'paper ' + n.key")
     first_version(store, make_job(links=None))
     yield Database(store)
     store.clear(model=MODEL)
@@ -51,7 +52,8 @@ def test_predicted_classes_are_written_and_rolled_back(db, papers, cypher):
     assert run.quality == found.found.figures.to_dict()
 
     cypher(f"MATCH (n:{LABEL} {{key: 3}}) SET n.ring = 'ring 3'")
-    db.classify("ring", write=True, model=MODEL)
+    named = db.classify("ring", caption="title", write=True, model=MODEL).to_dict()["predicted"]
+    assert {each["node"] for each in named} <= {f"paper {key}" for key in range(N)}
     assert predictions(papers).keys() == first.keys() - {3}
     assert db.rollback(f"{MODEL}-class-ring") == (found.written, None)
     assert predictions(papers) == first
@@ -112,7 +114,8 @@ def test_clusters_are_written_and_stay_over_a_refresh(db, papers, store):
     )
 
     # Other numbers of clusters start again, and with a level less none is left of it.
-    db.clusters(levels=[5], write=True, model=MODEL)
+    named = db.clusters(levels=[5], caption="title", write=True, model=MODEL)
+    assert all(each.name.startswith("paper ") for each in named.clusters)
     assert set(papers.lists(LEVELS[0]).values()) == set(range(1, 6))
     assert set(papers.lists(LEVELS[1]).values()) == {None}
     db.rollback(f"{MODEL}-cluster")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXAMPLE = """
 heat classify section --label Package
 heat classify year
-heat classify section --explain zlib1g
+heat classify section --caption name --explain zlib1g
 heat classify section --write
 heat classify section --json > sections.json
 """
@@ -33,7 +33,7 @@ def _document(found: Classification, options: dict[str, Any]) -> dict[str, Any]:
     "classify",
     EXAMPLE,
     verb_options("classify", "label", heading="Which nodes", metavar="LABEL"),
-    verb_options("classify", "kind"),
+    verb_options("classify", "kind", "caption"),
     option("--explain", metavar="NODE", help="Print the evidence for this node's value."),
     verb_options("classify", "write", heading="Writing"),
     filter_options,

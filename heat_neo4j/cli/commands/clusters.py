@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """
 heat clusters
-heat clusters --level 8 --level 40
+heat clusters --level 8 --level 40 --caption name
 heat clusters --output clusters.json
 heat clusters --previous clusters.json --output clusters.json
 heat clusters --write
@@ -34,7 +34,9 @@ def _saved(found: Clusters, options: dict[str, Any]) -> dict[str, Any]:
 @verb_command(
     "clusters",
     EXAMPLE,
-    verb_options("clusters", "levels", "previous", heading="Which clusters", flags={"levels": "--level"}),
+    verb_options(
+        "clusters", "levels", "previous", "caption", heading="Which clusters", flags={"levels": "--level"}
+    ),
     option("--output", type=FILE_OUT, help="File for the clusters of each node, as JSON."),
     verb_options("clusters", "write", heading="Writing"),
     filter_options,

@@ -19,27 +19,15 @@ _DEPTH = 128  # columns per panel, a multiple of 4; a panel fits the L2 cache
 
 
 @njit(cache=True, nogil=True)
-def pair_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
-    """Return first[u[i]] . second[v[i]] for each i, shape (m,); 0 if an index is negative."""
-    products = np.zeros(u.shape[0], dtype=np.float32)
+def pair_products(first: Any, second: Any, u: Places, v: Places) -> Any:
+    """Return first[u[i]] . second[v[i]] for each i, shape (m,), in their type; 0 if an index is negative."""
+    products = np.zeros(u.shape[0], dtype=first.dtype)
     for i in range(u.shape[0]):
         if u[i] < 0 or v[i] < 0:
             continue
-        total = np.float32(0.0)
+        total = products[i]  # 0 of the right type
         for column in range(first.shape[1]):
             total += first[u[i], column] * second[v[i], column]
-        products[i] = total
-    return products
-
-
-@njit(cache=True, nogil=True)
-def vector_products(first: Any, second: Any, pairs: Places) -> Any:
-    """Return first[u] . second[v] of rows (u, v), shape (m,), of float64 matrices."""
-    products = np.empty(pairs.shape[0])
-    for i in range(pairs.shape[0]):
-        total = 0.0
-        for column in range(first.shape[1]):
-            total += first[pairs[i, 0], column] * second[pairs[i, 1], column]
         products[i] = total
     return products
 

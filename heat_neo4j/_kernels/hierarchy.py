@@ -1,9 +1,8 @@
-"""A hierarchy's closure, a start by nested caps, and training on the pairs of the closure.
+"""A hierarchy's closure, a start by nested caps, and the candidates of training on the closure.
 
-Training is that of `_kernels.training`, in frozen batches: only the draw of the candidates differs. Every
-node is a source once a round. Its contexts are its ancestors, and the nodes that a short walk meets before
-its first step along the hierarchy. Its negatives are proposed by two laws, children of its ancestors and all
-nodes by weight, and kept only where they are near: those far away would have no force.
+Every node is a source once a round. Its contexts are its ancestors, and the nodes that a short walk meets
+before its first step along the hierarchy. Its negatives are proposed by two laws, children of its ancestors
+and all nodes by weight, and kept only where they are near: those far away would have no force.
 """
 
 from typing import Any, NamedTuple
@@ -12,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
-from heat_neo4j._kernels.random import advance, draw_slot, first_above, stream, unit
-from heat_neo4j._kernels.training import move_share, pull_segment
+from heat_neo4j._kernels.random import advance, draw_slot, stream, unit
+from heat_neo4j._kernels.sparse import has_entry
 from heat_neo4j._kernels.vectors import dot_rows
-from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
 MOST_ANCESTORS = 64  # contexts of a position that are ancestors; a node with more trains a share at a time
 _NEAR = 3.0  # a negative's largest cosh of the distance, in units of the farthest context's
@@ -143,25 +141,22 @@ def bounds(starts: Any, ancestors: Any, radii: Any, outer: Any, inner: Any) -> N
 
 
 @njit(cache=True, inline="always")
-def _has(starts: Any, values: Any, row: Any, value: Any) -> Any:
-    """Return whether a row of a CSR matrix has an entry in a column."""
-    first, last = starts[row], starts[row + 1]
-    return first < last and values[first_above(values, first, last, value - 1)] == value
-
-
-@njit(cache=True, inline="always")
 def _cosh(points: Any, time: Any, u: Any, v: Any) -> Any:
     """Return cosh of a distance, not accurate for close points."""
     return 2.0 * points[u, time] * points[v, time] - dot_rows(points, u, points, v)
 
 
 @njit(cache=True, error_model="numpy")
-def _draw(
+def draw_relatives(
     points: Any, time: int, nodes: Any, lengths: Any, begin: int, end: int, closure: Any, n_negatives: int,
     n_children: int, n_proposals: int, key: Any, sources: Any, contexts: Any, ends: Any, candidates: Any,
     tally: Any,
 ) -> int:  # fmt: skip
-    """Write the candidates of the sources of walks [begin, end); return how many sources have any."""
+    """Write the candidates of the sources of walks [begin, end); return how many sources have any.
+
+    `n_proposals` negatives are proposed for each source, the first `n_children` of them children of its
+    ancestors, and at most `n_negatives` kept.
+    """
     starts, ancestors, child_starts, children, other_starts, others, slots = closure
     used = slot = 0
     for walk in range(begin, end):
@@ -175,7 +170,7 @@ def _draw(
             candidates[used + k] = ancestors[first + (shift + k) % size]
         for at in range(1, lengths[walk]):
             here, before = nodes[walk, at], nodes[walk, at - 1]
-            if _has(starts, ancestors, before, here) or _has(starts, ancestors, here, before):
+            if has_entry(starts, ancestors, before, here) or has_entry(starts, ancestors, here, before):
                 break
             if here != source:
                 candidates[used + count] = here
@@ -200,8 +195,8 @@ def _draw(
             if (
                 other == source
                 or _cosh(points, time, source, other) > _NEAR * farthest
-                or _has(starts, ancestors, source, other)
-                or _has(other_starts, others, source, other)
+                or has_entry(starts, ancestors, source, other)
+                or has_entry(other_starts, others, source, other)
             ):
                 continue
             candidates[used + count + found] = other
@@ -218,43 +213,3 @@ def _draw(
         ends[slot] = used
         slot += 1
     return slot
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def train_closure(
-    points: Any, time: int, indices: Any, nodes: Any, lengths: Any, w: Any, positions: int, first_batch: int,
-    batch_stamp: int, rates: Any, sigma: float, key: Any, closure: Any, n_negatives: int, n_children: int,
-    n_proposals: int, shared: Any, thread: int, n_threads: int,
-) -> None:  # fmt: skip
-    """Train some batches of one block of walks, whose first nodes are the sources. Run by a team.
-
-    The arguments are those of `train_batches`. `n_proposals` negatives are proposed for each source, the
-    first `n_children` of them children of its ancestors, and at most `n_negatives` kept.
-    """
-    per_batch = w.sources.shape[0]
-    scale = 0.5 / (sigma * sigma)
-    n_walks = indices.shape[0]
-    n_segments = -(-n_walks // positions)
-    phase = next_phase(shared, -1)
-    while 0 <= phase < 2 * rates.shape[0]:
-        b = phase >> 1
-        offset = (first_batch + b) * per_batch
-        segments = min(per_batch, n_segments - offset)
-        if phase & 1 == 0:
-            done = 0
-            g = next_piece(shared, phase, segments, thread, n_threads)
-            while g >= 0:
-                begin = (offset + g) * positions
-                w.slots[g] = _draw(
-                    points, time, nodes, lengths, begin, min(begin + positions, n_walks), closure,
-                    n_negatives, n_children, n_proposals, key, w.sources[g], w.contexts[g], w.ends[g],
-                    w.candidates[g], w.tallies[g],
-                )  # fmt: skip
-                pull_segment(points, time, scale, w, g, thread, None)
-                done += 1
-                g = next_piece(shared, phase, segments, thread, n_threads)
-            finish_pieces(shared, done, segments)
-        else:
-            rate = rates[b] / (sigma * sigma)
-            move_share(points, time, w, shared, phase, segments, batch_stamp + b, rate, thread, n_threads)
-        phase = next_phase(shared, phase)

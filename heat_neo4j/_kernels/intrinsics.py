@@ -117,47 +117,26 @@ def prefetch_to_write(_typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), _fetch(to_write=True)
 
 
-def _posix(name: str, n_places: int) -> Any:
-    """Return an intrinsic for a POSIX threads function that takes addresses of int64 array elements."""
+def _system_call(name: str) -> Any:
+    """Return a code generator that calls a function of the C library."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.IntType(32), [byte] * n_places), name
-        )
-        places = [_pointer(context, builder, signature, [arguments[0], at]) for at in arguments[1:]]
-        builder.call(function, [builder.bitcast(place, byte) for place in places])
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        integer = ir.IntType(32)
+        kind = ir.FunctionType(integer, [integer] * len(arguments))
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        builder.call(function, [builder.trunc(each, integer) for each in arguments])
         return context.get_dummy_value()
 
-    if n_places == 1:
-
-        @intrinsic
-        def call(_typing: Any, array: Any, index: Any) -> Any:
-            return types.void(array, types.intp), generate
-    else:
-
-        @intrinsic
-        def call(_typing: Any, array: Any, index: Any, other: Any) -> Any:
-            return types.void(array, types.intp, types.intp), generate
-
-    return call
-
-
-pthread_mutex_lock = _posix("pthread_mutex_lock", 1)
-pthread_mutex_unlock = _posix("pthread_mutex_unlock", 1)
-pthread_cond_broadcast = _posix("pthread_cond_broadcast", 1)
-pthread_cond_wait = _posix("pthread_cond_wait", 2)
+    return generate
 
 
 @intrinsic
 def sched_yield(_typing: Any) -> Any:
     """Yield the processor to another runnable thread."""
+    return types.void(), _system_call("sched_yield")
 
-    def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield"
-        )
-        builder.call(function, [])
-        return context.get_dummy_value()
 
-    return types.void(), generate
+@intrinsic
+def usleep(_typing: Any, microseconds: Any) -> Any:
+    """Sleep for at least so many microseconds."""
+    return types.void(types.int64), _system_call("usleep")

@@ -87,22 +87,33 @@ def fused(lists: Any, suits: NDArray[np.bool_], rank: float, k: int) -> Columns:
     return found
 
 
+@njit(cache=True)
+def offer(values: Values, items: Any, size: int, value: float, item: int) -> int:
+    """Offer an item to a list of those with the largest values, best first; return the list's size.
+
+    Ties go to the lower item.
+    """
+    k = values.shape[0]
+    if size == k and (value < values[k - 1] or (value == values[k - 1] and item > items[k - 1])):
+        return size
+    at = size if size < k else k - 1
+    while at > 0 and (values[at - 1] < value or (values[at - 1] == value and items[at - 1] > item)):
+        values[at], items[at] = values[at - 1], items[at - 1]
+        at -= 1
+    values[at], items[at] = value, item
+    return min(size + 1, k)
+
+
 @njit(cache=True, nogil=True)
 def best_of_rows(row: Places, scores: Values, most: int) -> NDArray[np.bool_]:
     """Return a mask of the `most` best entries of each row; ties go to the first. `row` is sorted."""
     is_best, begin = np.zeros(row.shape[0], np.bool_), 0
-    best = np.empty(min(most, row.shape[0]), np.int64)
+    k = min(most, row.shape[0])
+    best, best_scores = np.empty(k, np.int64), np.empty(k)
     while begin < row.shape[0]:
         end, count = begin, 0
         while end < row.shape[0] and row[end] == row[begin]:
-            at = count
-            while at > 0 and scores[best[at - 1]] < scores[end]:
-                at -= 1
-            if at < best.shape[0]:
-                count = min(count + 1, best.shape[0])
-                for place in range(count - 1, at, -1):
-                    best[place] = best[place - 1]
-                best[at] = end
+            count = offer(best_scores, best, count, scores[end], end)
             end += 1
         for place in range(count):
             is_best[best[place]] = True
@@ -116,18 +127,10 @@ def _take_best(
     suits: NDArray[np.bool_], found: Columns, values: Values,
 ) -> None:  # fmt: skip
     """Fill `found` and `values` with the largest positive totals, and clear the scratch rows."""
-    k, count = found.shape[0], 0
+    count = 0
     for place in range(n_touched):
         column = touched[place]
         value = total[column]
         total[column], is_touched[column] = 0.0, False
-        if value <= 0.0 or not suits[column]:
-            continue
-        if count == k and (value < values[k - 1] or (value == values[k - 1] and column > found[k - 1])):
-            continue
-        at = count if count < k else k - 1
-        while at > 0 and (values[at - 1] < value or (values[at - 1] == value and found[at - 1] > column)):
-            values[at], found[at] = values[at - 1], found[at - 1]
-            at -= 1
-        values[at], found[at] = value, column
-        count = min(count + 1, k)
+        if value > 0.0 and suits[column]:
+            count = offer(values, found, count, value, column)

@@ -29,6 +29,7 @@ from heat_neo4j._kernels.random import (
     stream,
     unit,
 )
+from heat_neo4j._kernels.sparse import first_at_least
 from heat_neo4j._kernels.worksharing import next_index
 
 NO_SIMILAR = -1
@@ -43,30 +44,38 @@ _COIN_KEY = np.uint64(0x13198A2E03707344)
 _SHORTER = 8  # length ratio of two rows from which binary search replaces merging
 
 
-class Similarity(NamedTuple):
-    """The tables for sampling; which arrays are filled depends on the sampler."""
+_INTEGERS, _SHORT_INTEGERS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+_ONE_START = np.zeros(1, dtype=np.int64)
+_FLOATS, _NO_ROWS = np.zeros(0), np.zeros((0, 0), dtype=np.float32)
 
-    use_table: bool  # sample from `table`
-    table: NDArray[np.float32]  # (N, N) or (0, 0): cumulative similarities of each row, unnormalised
-    indptr: NDArray[np.int64]  # d as a CSR array, one row per node
-    indices: NDArray[np.int32]
-    values: NDArray[np.float64]
-    scalars: NDArray[np.float64]  # (N, 3) or (0, 3): `INVERSE_NORM`, `BASE` and `APART` of each node
-    owned_cumulative: NDArray[np.float64]  # (nnz,): cumulative envelope weights of a node's columns
-    col_indptr: NDArray[np.int64]  # of a CSC array
-    col_nodes: NDArray[np.int32]  # owners of each column: first those with d > 0, then the others
-    col_slots: NDArray[np.uint64]  # alias tables of both parts, weighted by abs(d) / |z|
-    col_split: NDArray[np.int64]  # (F,): start of the second part of each column
-    by_base: NDArray[np.int32]  # (N,): nodes by descending base
-    base_sums: NDArray[np.float64]  # (N + 1, 2): cumulative 1 / |z| and base / |z| in that order
-    reach: NDArray[np.int64]  # (N,): number of nodes in that order with a base above -base_u
-    listed: NDArray[np.bool_]  # (N,): whether a node samples from its list, which may be empty
-    listed_from: NDArray[np.int64]  # (N + 1,): start of each node's list
-    listed_nodes: NDArray[np.int32]
-    listed_cumulative: NDArray[np.float64]  # cumulative weights within each list
-    near: NDArray[np.int32]  # (N, k) or (0, 0): nodes with similar vectors, see `near_vectors`
-    near_cumulative: NDArray[np.float32]  # (N, k) or (0, 0): cumulative weights of each row
-    near_share: float  # of the draws that follow vectors, at nodes that are similar to others in both ways
+
+class Similarity(NamedTuple):
+    """The tables for sampling; a sampler fills those that it needs. Without any, no nodes are similar."""
+
+    table: NDArray[np.float32] = _NO_ROWS  # (N, N) or (0, 0): cumulative similarities, unnormalised
+    indptr: NDArray[np.int64] = _ONE_START  # d as a CSR array, one row per node
+    indices: NDArray[np.int32] = _SHORT_INTEGERS
+    values: NDArray[np.float64] = _FLOATS
+    # (N, 3) or (0, 3): `INVERSE_NORM`, `BASE` and `APART` of each node
+    scalars: NDArray[np.float64] = np.zeros((0, _SCALARS))
+    owned_cumulative: NDArray[np.float64] = _FLOATS  # (nnz,): cumulative envelope weights of a node's columns
+    col_indptr: NDArray[np.int64] = _ONE_START  # of a CSC array
+    col_nodes: NDArray[np.int32] = _SHORT_INTEGERS  # owners of each column: first those with d > 0
+    # Alias tables of both parts, weighted by abs(d) / |z|
+    col_slots: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+    col_split: NDArray[np.int64] = _INTEGERS  # (F,): start of the second part of each column
+    by_base: NDArray[np.int32] = _SHORT_INTEGERS  # (N,): nodes by descending base
+    # (N + 1, 2): cumulative 1 / |z| and base / |z| in that order
+    base_sums: NDArray[np.float64] = np.zeros((1, 2))
+    reach: NDArray[np.int64] = _INTEGERS  # (N,): number of nodes in that order with a base above -base_u
+    # (N,): whether a node samples from its list, which may be empty
+    listed: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+    listed_from: NDArray[np.int64] = _ONE_START  # (N + 1,): start of each node's list
+    listed_nodes: NDArray[np.int32] = _SHORT_INTEGERS
+    listed_cumulative: NDArray[np.float64] = _FLOATS  # cumulative weights within each list
+    near: NDArray[np.int32] = np.zeros((0, 0), dtype=np.int32)  # (N, k): nodes with similar vectors
+    near_cumulative: NDArray[np.float32] = _NO_ROWS  # (N, k): cumulative weights of each row
+    near_share: float = 0.0  # of the draws that follow vectors, at nodes that are similar in both ways
 
 
 @njit(cache=True, error_model="numpy")
@@ -203,14 +212,7 @@ def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
         i, i_end, j, j_end = j, j_end, i, i_end
     if (i_end - i) * _SHORTER < j_end - j:
         while i < i_end and j < j_end:
-            low, high = j, j_end
-            while low < high:
-                middle = (low + high) >> 1
-                if s.indices[middle] < s.indices[i]:
-                    low = middle + 1
-                else:
-                    high = middle
-            j = low
+            j = first_at_least(s.indices, j, j_end, s.indices[i])
             if j < j_end and s.indices[j] == s.indices[i]:
                 product = s.values[i] * s.values[j]
                 both += product

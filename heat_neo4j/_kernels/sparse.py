@@ -30,6 +30,13 @@ def first_at_least(indices: Columns, low: int, high: int, column: int) -> int:
 
 
 @njit(cache=True)
+def has_entry(indptr: Any, indices: Columns, row: int, column: int) -> bool:
+    """Return whether a row of a CSR matrix with sorted indices has an entry in a column."""
+    place = first_at_least(indices, indptr[row], indptr[row + 1], column)
+    return bool(place < indptr[row + 1] and indices[place] == column)
+
+
+@njit(cache=True)
 def advance(indices: Columns, place: int, end: int, column: int) -> int:
     """Return the first position from `place` on whose index is at least `column`, by galloping search."""
     step = 1

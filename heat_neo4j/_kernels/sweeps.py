@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.elementary import arccosh1p, sinh
 from heat_neo4j._kernels.jit import njit
-from heat_neo4j._kernels.sparse import first_at_least
+from heat_neo4j._kernels.lists import offer
+from heat_neo4j._kernels.sparse import has_entry
 from heat_neo4j._kernels.worksharing import next_index
 
 Array = NDArray[np.float64]
@@ -46,47 +47,6 @@ def excess_of_rows(points: Array, left: Nodes, right: Nodes) -> Array:
 
 
 @njit(cache=True)
-def _is_neighbour(indptr: Nodes, indices: Columns, u: int, v: int) -> bool:
-    place = first_at_least(indices, indptr[u], indptr[u + 1], v)
-    return bool(place < indptr[u + 1] and indices[place] == v)
-
-
-@njit(cache=True)
-def _sift_down(distance: Array, partner: Nodes, size: int) -> None:
-    """Restore a max-heap of (distance, partner) after its top entry was replaced."""
-    at = 0
-    d, v = distance[0], partner[0]
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and (
-            distance[other] > distance[child]
-            or (distance[other] == distance[child] and partner[other] > partner[child])
-        ):
-            child = other
-        if d > distance[child] or (d == distance[child] and v > partner[child]):
-            break
-        distance[at], partner[at] = distance[child], partner[child]
-        at = child
-    distance[at], partner[at] = d, v
-
-
-@njit(cache=True)
-def _sift_up(distance: Array, partner: Nodes, at: int) -> None:
-    """Restore a max-heap after entry `at` was appended."""
-    d, v = distance[at], partner[at]
-    while at > 0:
-        parent = (at - 1) >> 1
-        if distance[parent] > d or (distance[parent] == d and partner[parent] > v):
-            break
-        distance[at], partner[at] = distance[parent], partner[parent]
-        at = parent
-    distance[at], partner[at] = d, v
-
-
-@njit(cache=True)
 def _ceiling(distance: float) -> float:
     """Return a z above which the distance certainly exceeds `distance`."""
     half = sinh(0.5 * distance)
@@ -94,31 +54,9 @@ def _ceiling(distance: float) -> float:
 
 
 @njit(cache=True)
-def _offer(distance: Array, partner: Nodes, size: int, d: float, v: int) -> int:
-    """Offer (d, v) to a bounded heap of the smallest entries; return its new size."""
-    if size < distance.shape[0]:
-        distance[size], partner[size] = d, v
-        _sift_up(distance, partner, size)
-        return size + 1
-    if d < distance[0] or (d == distance[0] and v < partner[0]):
-        distance[0], partner[0] = d, v
-        _sift_down(distance, partner, size)
-    return size
-
-
-@njit(cache=True)
-def _sort(distance: Array, partner: Nodes, size: int) -> None:
-    """Sort a heap in ascending order, in place."""
-    for end in range(size - 1, 0, -1):
-        distance[0], distance[end] = distance[end], distance[0]
-        partner[0], partner[end] = partner[end], partner[0]
-        _sift_down(distance, partner, end)
-
-
-@njit(cache=True)
 def _may_link(indptr: Nodes, indices: Columns, roles: Roles, u: int, v: int) -> bool:
     """Return whether two nodes are distinct, not linked, and have compatible roles."""
-    if v == u or _is_neighbour(indptr, indices, u, v):
+    if v == u or has_entry(indptr, indices, u, v):
         return False
     forward = bool(roles[u] & IS_SOURCE) and bool(roles[v] & IS_TARGET)
     return forward or (bool(roles[v] & IS_SOURCE) and bool(roles[u] & IS_TARGET))
@@ -225,7 +163,7 @@ def nearest_absent(
         one_minus_square = one_minus_squares[u // BLOCK, u % BLOCK]
         for i in range(PROJECTED):  # compiles twice as fast as a slice
             projection[i] = projections[u // BLOCK, i, u % BLOCK]
-        distance[row, :] = np.inf
+        distance[row, :] = -np.inf  # negative until the end
         partner[row, :] = NO_PARTNER
         limit = _limit(_ceiling(bound), one_minus_square)
         t = own = u // BLOCK
@@ -239,9 +177,9 @@ def nearest_absent(
                 if not _may_link(indptr, indices, roles, node[u], node[v]):
                     continue
                 d = arccosh1p(_excess_between(points, time, u, v))
-                size = _offer(distance[row], partner[row], size, d, node[v])
+                size = offer(distance[row], partner[row], size, -d, node[v])
                 if size == k:
-                    limit = min(limit, _limit(_ceiling(distance[row, 0]), one_minus_square))
+                    limit = min(limit, _limit(_ceiling(-distance[row, k - 1]), one_minus_square))
             if t == own:
                 _survey(
                     boxes, largest, group_boxes, group_largest, masks, roles[node[u]], projection, limit,
@@ -254,5 +192,5 @@ def nearest_absent(
                 while passed < least.shape[0] and not stretch * least[passed] <= limit:
                     passed += 1
                 t = passed if passed < least.shape[0] else -1
-        _sort(distance[row], partner[row], size)
+        distance[row] *= -1.0
         row = next_index(shared)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.elementary import cosh, exp, log, sinh
+from heat_neo4j._kernels.hierarchy import draw_relatives
 from heat_neo4j._kernels.intrinsics import prefetch, prefetch_to_write
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import draw_negatives
@@ -421,21 +422,24 @@ def move_share(
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def train_batches(
-    points: Any, time: int, indices: Any, nodes: Any, lengths: Any, w: Any, positions: int, first_batch: int,
-    batch_stamp: int, rates: Any, sigma: float, key: Any, negatives: Any, segments_per_walk: int, window: int,
-    n_negatives: int, shared: Any, thread: int, n_threads: int,
+    points: Any, time: int, indices: Any, nodes: Any, lengths: Any, w: Any, positions: int, n_segments: int,
+    first_batch: int, batch_stamp: int, rates: Any, sigma: float, key: Any, negatives: Any, window: int,
+    closure: Any, n_children: int, n_proposals: int, n_negatives: int, shared: Any, thread: int,
+    n_threads: int,
 ) -> None:  # fmt: skip
     """Train some batches of one block of walks. Run by a team.
 
     `points`, shape (N, D) with D a multiple of 4, are updated in place; columns after `time` are 0. The block
     consists of walks `indices`, shape (B,), with `nodes`, shape (B, L), and `lengths`. A segment has
-    `positions` positions, a walk `segments_per_walk` segments. `first_batch` counts within the block,
+    `positions` positions, the block `n_segments` segments. `first_batch` counts within the block,
     `batch_stamp` over the whole training, from 1 to below 2**31. `rates` holds the batches' learning rates.
     `window`, `n_negatives` and `sigma` are HEAT's c, m and sigma; `key` seeds the negatives' random streams.
+
+    Either `negatives` or `closure` is None. With `closure`, the first nodes of walks are the sources; see
+    `draw_relatives`.
     """
     per_batch = w.sources.shape[0]
     n_walks = indices.shape[0]
-    n_segments = n_walks * segments_per_walk
     scale = 0.5 / (sigma * sigma)
     phase = next_phase(shared, -1)
     while 0 <= phase < 2 * rates.shape[0]:
@@ -446,15 +450,23 @@ def train_batches(
             done = 0
             g = next_piece(shared, phase, segments, thread, n_threads)
             while g >= 0:
-                walk = (offset + g) % n_walks
-                begin = (offset + g) // n_walks * positions
-                end = min(begin + positions, nodes.shape[1])
-                state = stream(stream(key, indices[walk]), begin)
-                w.slots[g] = _draw(
-                    nodes[walk], lengths[walk], begin, end, window, n_negatives, negatives, state,
-                    w.proposals[thread], w.sources[g], w.contexts[g], w.ends[g], w.candidates[g],
-                    w.tallies[g],
-                )  # fmt: skip
+                if negatives is not None:
+                    walk = (offset + g) % n_walks
+                    begin = (offset + g) // n_walks * positions
+                    end = min(begin + positions, nodes.shape[1])
+                    state = stream(stream(key, indices[walk]), begin)
+                    w.slots[g] = _draw(
+                        nodes[walk], lengths[walk], begin, end, window, n_negatives, negatives, state,
+                        w.proposals[thread], w.sources[g], w.contexts[g], w.ends[g], w.candidates[g],
+                        w.tallies[g],
+                    )  # fmt: skip
+                if closure is not None:
+                    begin = (offset + g) * positions
+                    w.slots[g] = draw_relatives(
+                        points, time, nodes, lengths, begin, min(begin + positions, n_walks), closure,
+                        n_negatives, n_children, n_proposals, key, w.sources[g], w.contexts[g], w.ends[g],
+                        w.candidates[g], w.tallies[g],
+                    )  # fmt: skip
                 pull_segment(points, time, scale, w, g, thread, None)
                 done += 1
                 g = next_piece(shared, phase, segments, thread, n_threads)

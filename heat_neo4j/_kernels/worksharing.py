@@ -5,29 +5,17 @@ holds a piece. An idle thread spins for some microseconds, yields for some more,
 processor for the preempted thread or another program.
 """
 
-import ctypes
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.intrinsics import (
-    atomic_add,
-    atomic_load,
-    compare_and_swap,
-    pthread_cond_broadcast,
-    pthread_cond_wait,
-    pthread_mutex_lock,
-    pthread_mutex_unlock,
-    sched_yield,
-)
+from heat_neo4j._kernels.intrinsics import atomic_add, atomic_load, compare_and_swap, sched_yield, usleep
 from heat_neo4j._kernels.jit import njit
 
 _LINE = 8  # int64s per cache line; each field has its own line
-_TAKEN, _NOW, _FINISHED, _ASLEEP, _GIVEN_UP, _MUTEX, _CONDITION, _OWN = (
-    field * _LINE for field in (0, 1, 2, 3, 4, 5, 7, 9)
-)  # a POSIX mutex and condition variable take up to two lines each
-_SPINS, _YIELDS = 2000, 100  # some microseconds of each
+_TAKEN, _NOW, _FINISHED, _GIVEN_UP, _OWN = (field * _LINE for field in range(5))
+_SPINS, _YIELDS, _SLEEP = 2000, 200, 50  # some microseconds of each
 # A thread's own field holds the phase (high half) and the number of pieces taken (low half).
 _PHASE = np.int64(32)
 _PIECES = np.int64(0xFFFFFFFF)
@@ -35,24 +23,12 @@ _PIECES = np.int64(0xFFFFFFFF)
 
 def share_work(n_threads: int) -> NDArray[np.int64]:
     """Return the shared state at the start of phase 0."""
-    shared = np.zeros(_OWN + n_threads * _LINE, dtype=np.int64)
-    posix = ctypes.CDLL(None)
-    posix.pthread_mutex_init(_address(shared, _MUTEX), None)
-    posix.pthread_cond_init(_address(shared, _CONDITION), None)
-    return shared
+    return np.zeros(_OWN + n_threads * _LINE, dtype=np.int64)
 
 
 def give_up(shared: NDArray[np.int64]) -> None:
-    """Abort the work: waiting threads return at once, now and later."""
+    """Abort the work: waiting threads return soon, now and later."""
     shared[_GIVEN_UP] = 1
-    posix = ctypes.CDLL(None)
-    posix.pthread_mutex_lock(_address(shared, _MUTEX))
-    posix.pthread_cond_broadcast(_address(shared, _CONDITION))
-    posix.pthread_mutex_unlock(_address(shared, _MUTEX))
-
-
-def _address(shared: NDArray[np.int64], field: int) -> ctypes.c_void_p:
-    return ctypes.c_void_p(shared.ctypes.data + field * shared.itemsize)
 
 
 @njit(cache=True, inline="always")
@@ -92,27 +68,18 @@ def finish_pieces(shared: Any, done: int, pieces: int) -> None:
         return
     atomic_add(shared, _FINISHED, -pieces)
     atomic_add(shared, _NOW, 1)
-    if atomic_load(shared, _ASLEEP) > 0:
-        pthread_mutex_lock(shared, _MUTEX)
-        pthread_cond_broadcast(shared, _CONDITION)
-        pthread_mutex_unlock(shared, _MUTEX)
 
 
 @njit(cache=True)
 def next_phase(shared: Any, phase: int) -> int:
     """Wait until `phase` is over; return the current phase, or -1 after `give_up`."""
-    for turn in range(_SPINS + _YIELDS):
-        if atomic_load(shared, _NOW) != phase:
-            break
-        if turn >= _SPINS:
+    turn = 0
+    while atomic_load(shared, _NOW) == phase and atomic_load(shared, _GIVEN_UP) == 0:
+        turn += 1
+        if turn > _SPINS + _YIELDS:
+            usleep(_SLEEP)
+        elif turn > _SPINS:
             sched_yield()
-    else:
-        pthread_mutex_lock(shared, _MUTEX)
-        atomic_add(shared, _ASLEEP, 1)
-        while atomic_load(shared, _NOW) == phase and atomic_load(shared, _GIVEN_UP) == 0:
-            pthread_cond_wait(shared, _CONDITION, _MUTEX)
-        atomic_add(shared, _ASLEEP, -1)
-        pthread_mutex_unlock(shared, _MUTEX)
     if atomic_load(shared, _GIVEN_UP) != 0:
         return -1
     return atomic_load(shared, _NOW)

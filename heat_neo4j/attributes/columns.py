@@ -10,14 +10,14 @@ other digits on another processor, and in another place of an array.
 import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import cos, log, sin
-from heat_neo4j._utils.scratch import Scratch, slices
+from heat_neo4j._utils.scratch import Scratch
 from heat_neo4j.attributes.encoder import EncodedTexts
 from heat_neo4j.attributes.kinds import (
     Block,
@@ -29,6 +29,7 @@ from heat_neo4j.attributes.kinds import (
     TimeOfDay,
     finite,
 )
+from heat_neo4j.attributes.numbers import Numbers
 from heat_neo4j.attributes.vectors import MOST, Lists
 from heat_neo4j.errors import ProjectionError
 
@@ -38,30 +39,13 @@ _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
 _MOST_DISTINCT = 1_000_000
 
 
-class Column(Protocol):
-    """Values of one attribute over all nodes."""
-
-    kind: str
-
-    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None: ...
-
-    def add(self, rows: Rows, values: Sequence[Any]) -> None:
-        """Add values, none of them None, of the nodes `rows`."""
-
-    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
-        """Return how the values of the nodes `rows` become columns, as JSON data."""
-
-    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
-        """Return the columns of the nodes `rows`, in that order, and how many values have no column."""
-
-
-def make_column(name: str, kind: str, n_rows: int, scratch: Scratch) -> Column:
+def make_column(name: str, kind: str, n_rows: int, scratch: Scratch) -> "Column":
     """Return an empty column for values of the given kind."""
-    return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows, scratch)
+    return _COLUMNS.get(kind, _Number)(name, kind, n_rows, scratch)
 
 
 def check_entry(entry: Any) -> None:
-    """Raise RecipeError if an entry of a recipe is not a valid result of `Column.learn`."""
+    """Raise RecipeError if an entry of a recipe is not a valid result of `learn` of a column."""
     if not _is_entry(entry):
         raise RecipeError("the recipe is damaged: it is not one that was learnt from attributes")
 
@@ -103,56 +87,10 @@ def _are(kind: type, values: Sequence[Any]) -> bool:
     return all(isinstance(value, int | float if kind is float else kind) for value in values)
 
 
-class _Numbers(Column):
-    """One number per node, or a fixed number of them."""
-
-    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
-        self.name, self.kind, self.scratch = name, kind, scratch
-        self.present = np.zeros(n_rows, dtype=np.bool_)
-        self.values = np.empty((n_rows, 0))
-        self.width = 0  # unknown until there is a value
-
-    def add(self, rows: Rows, values: Sequence[Any]) -> None:
-        numbers = self._numbers(values)
-        if not self.width:
-            self.width = numbers.shape[1]
-            self.values = self.scratch.zeros((len(self.present), self.width))
-        self.values[rows], self.present[rows] = numbers, True
-
-    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
-        missing = ~self.present[rows]
-        means = self._means(rows[~missing])
-        indicator = [f"{self.name}:missing"] if missing.any() else []
-        return {
-            "kind": self.kind,
-            **self._coordinate_system(),
-            "mean": self._mean_entry(means),
-            "missing": bool(indicator),
-            "columns": self._column_names() + indicator,
-        }
-
-    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
-        mean = np.atleast_1d(recipe["mean"])
-        missing = ~self.present[rows]
-        if not missing.all():
-            self._check_fit(recipe)
-        encoded = self.scratch.zeros((rows.size, mean.size + recipe["missing"]))
-        for part in slices(rows.size, mean.size):
-            there = ~missing[part]
-            encoded[part, : mean.size] = mean
-            encoded[part, mean.size :] = missing[part, None]
-            if there.any():
-                encoded[part, : mean.size][there] = self.values[rows[part][there]]
-        return encoded, 0
-
-    def _means(self, rows: Rows) -> list[float]:
-        """Return the mean of each column; exact sums make it independent of the order of rows."""
-        parts = slices(self.width, max(rows.size, 1))
-        columns = chain.from_iterable(self.values[:, part][rows].T for part in parts)
-        return [math.fsum(column.tolist()) / max(rows.size, 1) for column in columns]
+class _Number(Numbers):
+    """One number per node."""
 
     def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
-        """Return the values as finite numbers, shape (len(values), width)."""
         return finite(self.name, values, len(values))[:, None]
 
     def _column_names(self) -> list[str]:
@@ -161,14 +99,8 @@ class _Numbers(Column):
     def _mean_entry(self, means: list[float]) -> Any:
         return means[0]
 
-    def _coordinate_system(self) -> dict[str, Any]:
-        return {}
 
-    def _check_fit(self, recipe: Recipe) -> None:
-        """Raise `RecipeError` if the recipe has another list length or coordinate system."""
-
-
-class _Times(_Numbers):
+class _Times(Numbers):
     """A time of day per node, as a point on the circle, so that times before and after midnight are close."""
 
     def _numbers(self, values: Sequence[TimeOfDay]) -> NDArray[np.float64]:
@@ -178,11 +110,8 @@ class _Times(_Numbers):
     def _column_names(self) -> list[str]:
         return [f"{self.name}:sin", f"{self.name}:cos"]
 
-    def _mean_entry(self, means: list[float]) -> Any:
-        return means
 
-
-class _Points(_Numbers):
+class _Points(Numbers):
     """A point per node, all in one coordinate system; geographic points are mapped to the unit sphere."""
 
     srid: int | None = None
@@ -214,9 +143,6 @@ class _Points(_Numbers):
             return
         raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
 
-    def _mean_entry(self, means: list[float]) -> Any:
-        return means
-
 
 class _Entries:
     """Chunks of entries: arrays of nodes, value codes, and optionally counts."""
@@ -241,7 +167,7 @@ class _Entries:
         return [positions[inside], *(array[inside] for array in others)]
 
 
-class _Strings(Column):
+class _Strings:
     """Strings as codes: one per node (a category) or a list of them (tags)."""
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
@@ -287,15 +213,13 @@ class _Strings(Column):
         return block, codes.size - columns.size
 
 
-class _Texts(Column):
+class _Texts:
     """Counts of hashed words in each node's text; the texts themselves are not stored."""
-
-    kind = Kind.TEXT.value
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
 
-        self.name = name
+        self.name, self.kind = name, kind
         self.hasher = HashingVectorizer(n_features=HASHED, alternate_sign=False, norm=None)
         self.present = np.zeros(n_rows, dtype=np.bool_)
         self.entries = _Entries(n_rows, np.int32, np.int16, np.int32)
@@ -342,6 +266,9 @@ def _on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     width = cos(latitude)
     return np.column_stack((width * cos(longitude), width * sin(longitude), sin(latitude)))
 
+
+Column = Numbers | _Strings | _Texts
+"""Values of one attribute over all nodes."""
 
 _COLUMNS: Mapping[str, type[Column]] = {
     Kind.VECTOR: Lists,

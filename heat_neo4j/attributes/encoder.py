@@ -71,7 +71,7 @@ class EncodedTexts(Lists):
         super().__init__(name, kind, n_rows, scratch)
         self.encoder = load_encoder()
         self.width = self.encoder.table.shape[1]
-        self._values = scratch.zeros((n_rows, self.width), np.float32)
+        self.values = scratch.zeros((n_rows, self.width), np.float32)
 
     def add(self, rows: Rows, values: Sequence[Any]) -> None:
         """Add texts."""

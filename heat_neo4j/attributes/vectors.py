@@ -20,6 +20,7 @@ from heat_neo4j._kernels.projection import centre, make_unit, mean_of, project, 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.kinds import Block, Recipe, RecipeError, Rows, finite
+from heat_neo4j.attributes.numbers import Numbers
 from heat_neo4j.errors import ProjectionError
 
 FEWEST = 32
@@ -37,16 +38,13 @@ def is_vector(entry: Recipe) -> bool:
     return "centre" in entry
 
 
-class Lists:
+class Lists(Numbers):
     """A list of numbers per node, all of one length; an empty list is a missing value."""
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
-        self.name, self.kind, self.scratch = name, kind, scratch
-        self.present = np.zeros(n_rows, dtype=np.bool_)
-        self.width = 0  # unknown until there is a value
+        super().__init__(name, kind, n_rows, scratch)
         self._lengths: Counter[int] = Counter()
         self._first_of: dict[int, int] = {}  # the first row of each length
-        self._values: NDArray[Any] = np.empty((n_rows, 0))
         self._parts: list[sparse.coo_array] = []  # wide rows, while all have few numbers other than 0
         self._signs: NDArray[np.float32] | None = None  # of the projection, if there is one
         self._are_directions = False
@@ -65,7 +63,7 @@ class Lists:
             self.width = max(self._lengths, key=lambda length: (self._lengths[length], length))
             if self.width <= MOST:
                 dtype = np.float32 if self.width >= FEWEST else np.float64
-                self._values = self.scratch.zeros((len(self.present), self.width), dtype)
+                self.values = self.scratch.zeros((len(self.present), self.width), dtype)
         there = np.flatnonzero(sizes == self.width)
         largest = {} if self.width < FEWEST else {"largest": _LARGEST}
         for part in slices(there.size, self.width):
@@ -90,34 +88,36 @@ class Lists:
 
     def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
         """Return how the lists of the nodes `rows` become columns, as JSON data."""
-        known = rows[self.present[rows]]
-        if self._is_vector():
-            self._make_directions()
-            mean = mean_of(self._values, known).tolist()
-            columns = [f"{self.name}[{i}]" for i in range(len(mean))]
-            return {"kind": self.kind, "width": self.width, "centre": mean, "columns": columns}
-        indicator = [f"{self.name}:missing"] if known.size < rows.size else []
-        columns = [f"{self.name}[{i}]" for i in range(self.width)]
-        return {
-            "kind": self.kind,
-            "mean": self._means(known),
-            "missing": bool(indicator),
-            "columns": columns + indicator,
-        }
+        if not self._is_vector():
+            return super().learn(rows, max_categories)
+        self._make_directions()
+        mean = mean_of(self.values, rows[self.present[rows]]).tolist()
+        columns = [f"{self.name}[{i}]" for i in range(len(mean))]
+        return {"kind": self.kind, "width": self.width, "centre": mean, "columns": columns}
 
     def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
         """Return the columns of the nodes `rows`, in that order."""
+        if self.present[rows].any():
+            self._check_fit(recipe)
+        if is_vector(recipe):
+            return self._vectors(recipe, rows), 0
+        return (self._sparse(recipe, rows), 0) if self._parts else super().encode(recipe, rows)
+
+    def _check_fit(self, recipe: Recipe) -> None:
         width = recipe["width"] if is_vector(recipe) else len(recipe["mean"])
-        if self.present[rows].any() and self.width != width:
+        if self.width != width:
             what = f"lists of {plural(self.width, 'number')} where its recipe has {width}"
-            raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
-        return self._vectors(recipe, rows) if is_vector(recipe) else self._numbers(recipe, rows), 0
+        elif self._are_directions and not is_vector(recipe):
+            what = "vectors where its recipe has single numbers"
+        else:
+            return
+        raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
 
     def _store(self, rows: Rows, block: NDArray[np.float64] | NDArray[np.float32]) -> None:
         filled = np.count_nonzero(block, axis=1)
         self._n_filled += int(filled.sum())
         if self.width <= MOST:
-            self._values[rows] = block
+            self.values[rows] = block
         elif self._signs is None and filled.max(initial=0) <= MOST:
             entries = sparse.coo_array(block.astype(np.float32))
             shape = len(self.present), self.width
@@ -130,21 +130,21 @@ class Lists:
         return self._signs is not None or (self.width >= FEWEST and self._n_filled >= FILLED * n_numbers)
 
     def _make_directions(self) -> None:
-        """Turn `_values` into directions, float32."""
+        """Turn `values` into directions, float32."""
         if self._are_directions:
             return
         self._are_directions = True
         if self.width > MOST:
             self._project(np.empty(0, dtype=np.int64), np.empty((0, self.width), dtype=np.float32))
         else:
-            self._values = self._values.astype(np.float32, copy=False)
-            make_unit(self._values)
+            self.values = self.values.astype(np.float32, copy=False)
+            make_unit(self.values)
 
     def _project(self, rows: Rows, block: NDArray[np.float32]) -> None:
         """Store the projected directions of rows, and of those that were sparse until now."""
         if self._signs is None:
             self._signs = random_signs(self.width, MOST)
-            self._values = self.scratch.zeros((len(self.present), MOST), np.float32)
+            self.values = self.scratch.zeros((len(self.present), MOST), np.float32)
         parts, self._parts, self._are_directions = self._parts, [], True
         for part in parts:
             own = np.unique(part.row)
@@ -152,7 +152,7 @@ class Lists:
         make_unit(block)
         projected = project(block, self._signs)
         make_unit(projected)
-        self._values[rows] = projected
+        self.values[rows] = projected
 
     def _vectors(self, recipe: Recipe, rows: Rows) -> NDArray[np.float32]:
         self._make_directions()
@@ -160,30 +160,18 @@ class Lists:
         encoded: NDArray[np.float32] = self.scratch.zeros((rows.size, mean.size), np.float32)
         if self.present[rows].any():
             for part in slices(rows.size, mean.size):
-                block = self._values[rows[part]]
+                block = self.values[rows[part]]
                 centre(block, mean)
                 encoded[part] = block
         return encoded
 
-    def _numbers(self, recipe: Recipe, rows: Rows) -> Block:
-        """Return a column for each number, with the means where a list is missing."""
-        if self._are_directions:
-            what = "vectors where its recipe has single numbers"
-            raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
+    def _sparse(self, recipe: Recipe, rows: Rows) -> sparse.csr_array:
+        """Return a column for each number of wide rows, with the means where a list is missing."""
         mean, missing = np.array(recipe["mean"], dtype=np.float64), ~self.present[rows]
-        if self._parts:
-            means = sparse.csr_array(missing[:, None] * sparse.csr_array(mean[None, :]))
-            values = sparse.csr_array(self._exact()[rows] + means)
-            mark = sparse.csr_array(missing[:, None].astype(np.float64))
-            return sparse.csr_array(sparse.hstack([values, mark])) if recipe["missing"] else values
-        encoded: NDArray[np.float64] = self.scratch.zeros((rows.size, mean.size + recipe["missing"]))
-        for part in slices(rows.size, mean.size):
-            there = ~missing[part]
-            encoded[part, : mean.size] = mean
-            encoded[part, mean.size :] = missing[part, None]
-            if there.any():
-                encoded[part, : mean.size][there] = self._values[rows[part][there]]
-        return encoded
+        means = sparse.csr_array(missing[:, None] * sparse.csr_array(mean[None, :]))
+        values = sparse.csr_array(self._exact()[rows] + means)
+        mark = sparse.csr_array(missing[:, None].astype(np.float64))
+        return sparse.csr_array(sparse.hstack([values, mark])) if recipe["missing"] else values
 
     def _exact(self) -> sparse.csr_array:
         """Return wide rows with few numbers other than 0, shape (n_rows, width)."""
@@ -193,13 +181,9 @@ class Lists:
         shape = len(self.present), self.width
         return sparse.csr_array((data.astype(np.float64), (row, column)), shape=shape)
 
-    def _means(self, known: Rows) -> list[float]:
-        """Return the mean of each column; exact sums make it independent of the order of rows."""
-        count = max(known.size, 1)
-        if self._parts:
-            columns = sparse.csc_array(self._exact()[known])
-            ends = columns.indptr
-            return [fsum(columns.data[ends[i] : ends[i + 1]].tolist()) / count for i in range(self.width)]
-        parts = slices(self.width, count)
-        every = chain.from_iterable(self._values[:, part][known].T for part in parts)
-        return [fsum(column.tolist()) / count for column in every]
+    def _means(self, rows: Rows) -> list[float]:
+        if not self._parts:
+            return super()._means(rows)
+        columns = sparse.csc_array(self._exact()[rows])
+        ends, count = columns.indptr, max(rows.size, 1)
+        return [fsum(columns.data[ends[i] : ends[i + 1]].tolist()) / count for i in range(self.width)]

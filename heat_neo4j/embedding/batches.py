@@ -118,10 +118,9 @@ def from_a_line(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]
 
 
 class Rounds(NamedTuple):
-    """The walks of each round of training, and the kernel that draws pairs from them."""
+    """The walks of each round of training, and how `train_batches` draws pairs from them."""
 
-    kernel: Callable[..., None]
-    arguments: tuple[Any, ...]  # of the kernel, after those that all kernels take
+    draws: tuple[Any, ...]  # its arguments from `negatives` to `n_negatives`
     n_rounds: int
     n_walks: int  # in each round
     segments_of: Callable[[int], int]  # number of segments in a block of so many walks
@@ -155,8 +154,7 @@ def train_by_batches(
         return np.asarray(round_ % per_node * n_nodes + keys.order.permutation(n_nodes))
 
     rounds = Rounds(
-        train_batches,
-        (negatives, per_walk, schedule.window_size, schedule.n_negatives),
+        (negatives, schedule.window_size, None, 0, 0, schedule.n_negatives),
         n_rounds=schedule.n_walks if only is None else schedule.n_epochs,
         n_walks=n_nodes if only is None else len(only) * per_node,
         segments_of=lambda n_walks: n_walks * per_walk,
@@ -216,10 +214,10 @@ def train_rounds(
                 rates = schedule.learning_rate * (1.0 - pace.progress(count))
                 for begin, end, threads in best.parts(count):
                     team.run(
-                        rounds.kernel, points, columns - 1, indices[block], nodes, lengths,
-                        w if threads > 1 else w._replace(owners=1), positions, first + begin,
-                        pace.done + begin + 1, rates[begin:end], schedule.sigma, key, *rounds.arguments,
-                        count=threads,
+                        train_batches, points, columns - 1, indices[block], nodes, lengths,
+                        w if threads > 1 else w._replace(owners=1), positions,
+                        rounds.segments_of(len(lengths)), first + begin, pace.done + begin + 1,
+                        rates[begin:end], schedule.sigma, key, *rounds.draws, count=threads,
                     )  # fmt: skip
                 pace.advance(count)
                 if not points[moving, columns - 1].max() <= latest:  # also true for NaN

@@ -5,7 +5,6 @@ may be lost, repeated, or run twice concurrently.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple, Self
@@ -32,6 +31,7 @@ from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, make_parts
 from heat_neo4j.embedding.schedule import Schedule, portions_of
 from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Clusters, Walks
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
 Array = NDArray[np.float64]
@@ -40,8 +40,6 @@ _NODES_PER_POSITION = 16  # rows per source position of a batch
 # Factor on the learning rate that matches the AUROC of mini-batch training (`tests.benchmarks.buckets`).
 BUCKET_RATE = 1.7
 _MOST_BLOCKS = 64
-_OF_A_ROUND = re.compile(r"(?P<attempt>attempt\d+)/[a-z]+(?P<number>\d+)")
-_MADE_IN_IT = re.compile(r"(tally\d+|(points|means)\d+-[1-9]\d*)$")  # results of a round, not its inputs
 BLOCK_BYTES = 2**27
 """Maximum bytes of the pairs of one block of walks."""
 
@@ -104,9 +102,7 @@ class BucketTasks:
         for name in ("weights", "hubs", "start"):
             self.store.save(name, getattr(self, name))
         numbers = {"schedule": asdict(self.schedule), "key": self.key, "n_parts": self.n_parts}
-        self.store.sync()
         self.store.save("tasks", np.array(json.dumps(numbers)))
-        self.store.sync("tasks")
 
     @classmethod
     def open(cls, store: ArrayStore, halved: int = 0) -> Self:
@@ -213,7 +209,7 @@ class BucketTasks:
         try:
             if not self.store.has(tally):
                 self._train(number, bucket, moment, tally)
-        except KeyError:  # a worker presumed dead has just finished the bucket and dropped its inputs
+        except ConfigError:  # a worker presumed dead has just finished the bucket and dropped its inputs
             if not self.store.has(tally):
                 raise
         return _tally(self.store.load(tally))
@@ -267,7 +263,6 @@ class BucketTasks:
 
     def forget(self, number: int) -> None:
         """Drop a round whose points have been placed in the next round."""
-        self.store.sync(self._round(number + 1), f"{self.name}/tallies{number}")
         self._opened.pop(number, None)
         self.store.drop(self._round(number))
 
@@ -370,11 +365,9 @@ class BucketTasks:
             self.store.save(f"{name}/points{part}-{turn + 1}", own)
             at += rows
         self.store.save(tally, np.array(counted, dtype=np.float64))
-        first_kept = 1 if self.store.survives else 0  # keeps inputs, to repeat a damaged round
         for part, mean in zip(parts, moment.means, strict=True):
-            if turn >= first_kept:
-                self.store.drop(f"{name}/points{part}-{turn}")
-            if moment.is_late and mean >= first_kept:
+            self.store.drop(f"{name}/points{part}-{turn}")
+            if moment.is_late and mean >= 0:
                 self.store.drop(f"{name}/means{part}-{mean}")
 
     def _move(
@@ -413,30 +406,6 @@ class BucketTasks:
             farthest=float(points[:, time].max(initial=1.0)),
             is_late=moment.is_late,
         )
-
-
-def drop_damaged(store: ArrayFolder, damaged: str) -> str:
-    """Drop everything derived from a damaged array; return a description of where training resumes.
-
-    It resumes at the start of the round if the round's inputs are intact, otherwise at the first round or at
-    the walks.
-    """
-    found = _OF_A_ROUND.match(damaged)
-    if found is None:
-        store.drop(damaged.partition("/")[0])
-        store.drop("tasks")
-        return "the walks"
-    attempt, number = found["attempt"], int(found["number"])
-    round_ = f"{attempt}/round{number}"
-    if not store.has(round_) or (damaged.startswith(round_) and not _MADE_IN_IT.search(damaged)):
-        store.drop(attempt)
-        return "the first round"
-    for name in store.names(round_):
-        if _MADE_IN_IT.search(name):
-            store.drop(f"{round_}/{name}")
-    for what in ("tallies", "pairs"):
-        store.drop(f"{attempt}/{what}{number}")
-    return f"the beginning of round {number + 1}"
 
 
 def keep_walks(store: ArrayStore, walks: Walks) -> Walks:

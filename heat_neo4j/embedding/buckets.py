@@ -10,45 +10,28 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from math import ceil
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from heat_neo4j._kernels.vectors import padded_width
-from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.bucket_tasks import BucketTasks, Moment, Tally
 from heat_neo4j.embedding.schedule import Pace, Trained, late_moments, portions_of
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
+
+Result = TypeVar("Result")
 
 _MANY_NODES = 10_000
 _FEWEST_PARTS, _MOST_PARTS, _PART_BYTES = 16, 64, 3 * 2**20
 
 
 class BucketWorkers(Protocol):
-    """Executes tasks."""
+    """Executes tasks: `WorkerThreads`, or a cluster."""
 
-    @property
-    def n_workers(self) -> int:
-        """Maximum number of tasks in flight."""
+    n_threads: int  # maximum number of tasks in flight
 
-    def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> "Future[Any]":
-        """Submit a task, by the name of its method."""
-
-
-class BucketThreads:
-    """Executes tasks on threads of this process."""
-
-    def __init__(self, team: WorkerThreads) -> None:
-        self._team = team
-
-    @property
-    def n_workers(self) -> int:
-        """Number of threads."""
-        return self._team.n_threads
-
-    def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> "Future[Any]":
-        """Submit a task to a thread."""
-        return self._team.submit(getattr(tasks, task), *arguments)
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
+        """Submit a method of `BucketTasks`."""
 
 
 def usual_parts(n_nodes: int, n_components: int, n_walks: int) -> int:
@@ -114,7 +97,7 @@ class _Training:
             tallies = tasks.tallies(number)
             if tallies is None:
                 self._begin(number, before)
-                results = play(turns, partial(self._submit, number), self._workers.n_workers)
+                results = play(turns, partial(self._submit, number), self._workers.n_threads)
             else:
                 results = (
                     (bucket, tallies[bucket.number(tasks.n_parts)]) for turn in turns for bucket in turn
@@ -139,10 +122,10 @@ class _Training:
 
     def _begin(self, number: int, means: tuple[int, ...]) -> None:
         """Assign the nodes to parts, draw the walks, and drop the previous round."""
-        tasks, submit = self._tasks, partial(self._workers.submit, self._tasks)
-        submit("share_out", number, means).result()
-        begun = [submit("place", number, part, means) for part in range(tasks.n_parts)]
-        begun += [submit("draw", number, block) for block in range(tasks.n_blocks)]
+        tasks, submit = self._tasks, self._workers.submit
+        submit(tasks.share_out, number, means).result()
+        begun = [submit(tasks.place, number, part, means) for part in range(tasks.n_parts)]
+        begun += [submit(tasks.draw, number, block) for block in range(tasks.n_blocks)]
         try:
             for each in begun:
                 each.result()
@@ -165,7 +148,7 @@ class _Training:
             begin, end = max(begin, pace.share), max(end, pace.share)
         is_late = any(begin < moment <= end for moment in self._late)
         means = tuple(self._means[part] for part in sorted({bucket.first, bucket.second}))
-        return self._workers.submit(tasks, "train", number, bucket, Moment(begin, end, is_late, means))
+        return self._workers.submit(tasks.train, number, bucket, Moment(begin, end, is_late, means))
 
     def _follow(self, number: int, results: Iterable[tuple[Bucket, Tally | None]]) -> bool:
         """Accumulate the tallies of a round's buckets; return False if a point is too far out."""

@@ -8,12 +8,12 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.cluster import connected
+from heat_neo4j._utils.array_store import ArrayFolder
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.random import Keys, RandomState, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
@@ -21,7 +21,7 @@ from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_p
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.embedding.attribute_signal import AUTO, teleports
 from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_clusters, keep_walks
-from heat_neo4j.embedding.buckets import BucketThreads
+from heat_neo4j.embedding.cluster import BucketCluster, connected
 from heat_neo4j.embedding.coarse_graph import (
     ONLY,
     Level,
@@ -43,9 +43,6 @@ from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.embedding.walks import Walks, make_walks
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
-
-if TYPE_CHECKING:
-    from heat_neo4j.embedding.cluster import BucketCluster
 
 Array = NDArray[np.float64]
 
@@ -246,8 +243,7 @@ class _Training:
         elif self.folder is None:
             trained, facts = self._in_memory()
         else:
-            folder = self.folder
-            trained, facts = folder.recovering(lambda: self._over_files(folder))
+            trained, facts = self._over_files(self.folder)
         clock.stop("train")
         factor = 1.0 if trained.n_parts == 1 else BUCKET_RATE
         if self.hierarchy is not None:
@@ -291,7 +287,7 @@ class _Training:
             negative_exponent=self.model.negative_exponent,
             team=self.team,
             time_limit=self.clock.left(self.model.time_limit),
-            on_batch=partial(self.on_progress, "train"),
+            on_batch=self._on_batch,
         )
         return trained, facts | hierarchy.facts()
 
@@ -302,16 +298,8 @@ class _Training:
         first, coarse = self._first_points(walks, keys)
         pairs = self._pairs(walks)
         self.clock.stop("walks")
-        trained = train(
-            first,
-            walks,
-            pairs.negatives,
-            self.schedule,
-            keys,
-            team=self.team,
-            occurrences=pairs.occurrences,
-            time_limit=self.clock.left(self.model.time_limit),
-            on_batch=partial(self.on_progress, "train"),
+        trained = self._train(
+            first, walks, pairs, self.schedule, keys, self.clock.left(self.model.time_limit), self._on_batch
         )
         return trained, facts | pairs.facts() | coarse
 
@@ -322,41 +310,37 @@ class _Training:
         resumed = store.has("tasks")
         with self._cluster() as cluster:
             if not resumed:
-                keys = make_keys(self.seed)
-                drawn, facts = self._walks(keys)
-                walks = keep_walks(store, drawn)
-                del drawn
-                clock.stop("similarity")
-                first, coarse = self._first_points(walks, keys, cluster)
-                if coarse:
-                    store.save("start", first)
-                    first = store.load("start")  # the other stages need the memory
-                pairs = self._pairs(walks, None if cluster is None else cluster.record(store, self.schedule))
-                clock.stop("walks")
-                store.save("facts", np.array(json.dumps({**facts, **pairs.facts(), **coarse})))
-                make_tasks(
-                    store, first, walks, pairs.negatives, pairs.occurrences, self.schedule, keys
-                ).save()
-                del walks, pairs, first  # stored in files from here on
+                self._prepare(store, cluster)
             folder.drop_coarse()
             trained = train_tasks(
                 BucketTasks.open(store),
-                BucketThreads(self.team) if cluster is None else cluster,
+                cluster or self.team,
                 time_limit=clock.left(self.model.time_limit),
-                on_batch=partial(self.on_progress, "train"),
+                on_batch=self._on_batch,
             )
-            facts = {
-                **json.loads(str(store.load("facts"))),
-                "resumed": resumed,
-                "damaged_files": folder.damages,
-            }
+            facts = json.loads(str(store.load("facts"))) | {"resumed": resumed}
             return trained, facts if cluster is None else {**facts, **cluster.facts()}
+
+    def _prepare(self, store: ArrayFolder, cluster: BucketCluster | None) -> None:
+        """Save the tasks of the training, and facts about it."""
+        keys = make_keys(self.seed)
+        drawn, facts = self._walks(keys)
+        walks = keep_walks(store, drawn)
+        del drawn
+        self.clock.stop("similarity")
+        first, coarse = self._first_points(walks, keys, cluster)
+        store.save("start", first)
+        first = store.load("start")  # the other stages need the memory
+        pairs = self._pairs(walks, None if cluster is None else cluster.record(store, self.schedule))
+        self.clock.stop("walks")
+        store.save("facts", np.array(json.dumps({**facts, **pairs.facts(), **coarse})))
+        make_tasks(store, first, walks, pairs.negatives, pairs.occurrences, self.schedule, keys).save()
 
     def _first_points(
         self,
         walks: Walks,
         keys: Keys,
-        cluster: "BucketCluster | None" = None,
+        cluster: BucketCluster | None = None,
     ) -> tuple[Array, dict[str, Any]]:
         """Return points to start from: given ones, those of a coarse graph, or others close to the origin.
 
@@ -406,7 +390,7 @@ class _Training:
         schedule: Schedule,
         keys: Keys,
         time_limit: float | None,
-        cluster: "BucketCluster | None",
+        cluster: BucketCluster | None,
     ) -> Trained | None:
         """Train coarse graph `number`, in files if it is large; return None if it has no pairs."""
 
@@ -418,17 +402,7 @@ class _Training:
             pairs = self._collect(walks, schedule)
             if pairs.n_pairs == 0:
                 return None
-            return train(
-                start,
-                walks,
-                pairs.negatives,
-                schedule,
-                keys,
-                team=self.team,
-                occurrences=pairs.occurrences,
-                time_limit=time_limit,
-                on_batch=on_batch,
-            )
+            return self._train(start, walks, pairs, schedule, keys, time_limit, on_batch)
         store = self.folder.coarse(number)
         if not store.has("tasks"):
             keep_clusters(store, walks)
@@ -439,11 +413,33 @@ class _Training:
             make_tasks(store, start, walks, pairs.negatives, pairs.occurrences, schedule, keys).save()
             del pairs
         return train_tasks(
-            BucketTasks.open(store),
-            BucketThreads(self.team) if cluster is None else cluster,
+            BucketTasks.open(store), cluster or self.team, time_limit=time_limit, on_batch=on_batch
+        )
+
+    def _train(
+        self,
+        start: Array,
+        walks: Walks,
+        pairs: WalkPairs,
+        schedule: Schedule,
+        keys: Keys,
+        time_limit: float | None,
+        on_batch: Callable[[int, int], None],
+    ) -> Trained:
+        return train(
+            start,
+            walks,
+            pairs.negatives,
+            schedule,
+            keys,
+            team=self.team,
+            occurrences=pairs.occurrences,
             time_limit=time_limit,
             on_batch=on_batch,
         )
+
+    def _on_batch(self, done: int, total: int) -> None:
+        self.on_progress("train", done, total)
 
     def _walks(self, keys: Keys, length: int | None = None) -> tuple[Walks, dict[str, Any]]:
         """Make the walks, of `walk_length` or of `length`; return facts about steps along attributes too."""
@@ -487,13 +483,11 @@ class _Training:
         return pairs
 
     @contextmanager
-    def _cluster(self) -> "Iterator[BucketCluster | None]":
+    def _cluster(self) -> Iterator[BucketCluster | None]:
         """Yield the workers of the cluster that is to train, if there is one."""
         if self.model.scheduler is None:
             yield None
             return
-        from heat_neo4j.embedding.cluster import BucketCluster
-
         with connected(self.model.scheduler) as client:
             workers = BucketCluster(client, self.seed)
             try:
@@ -503,7 +497,7 @@ class _Training:
 
 
 def _sampling(similarity: Any) -> str:
-    if similarity.use_table:
+    if similarity.table.size:
         return "table"
     if similarity.scalars.size:
         return "rejection"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import power
-from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS, Closure, train_closure
+from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS, Closure
 from heat_neo4j._kernels.random import alias_slots
 from heat_neo4j._utils.random import Keys
 from heat_neo4j._utils.threads import WorkerThreads
@@ -67,8 +67,7 @@ def train_hierarchy(
         slower = replace(schedule, learning_rate=HIERARCHY_RATE * schedule.learning_rate / 2**halved)
         order = deepcopy(keys.order)
         rounds = Rounds(
-            train_closure,
-            (closure, kept, _CHILDREN * m, _PROPOSALS * m),
+            (None, 0, closure, _CHILDREN * m, _PROPOSALS * m, kept),
             n_rounds=rounds_of(schedule.n_walks, has_others=others.nnz > 0),
             n_walks=n_nodes,
             segments_of=lambda n_walks: -(-n_walks // positions),

@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.elementwise import cos
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.kinds import Kind, Recipe, is_text
 from heat_neo4j.attributes.vectors import is_vector
@@ -32,26 +33,6 @@ _FEWEST_LISTED = 64
 _USUAL_SHARE = 0.7  # a value shared by this many nodes is the background of its column
 
 _NUMBERS = (Kind.NUMBER, Kind.DATE, Kind.DURATION)
-
-_EMPTY = {
-    "table": np.zeros((0, 0), dtype=np.float32),
-    "indptr": np.zeros(1, dtype=np.int64),
-    "indices": np.zeros(0, dtype=np.int32),
-    "scalars": np.zeros((0, 3)),
-    "col_indptr": np.zeros(1, dtype=np.int64),
-    "col_nodes": np.zeros(0, dtype=np.int32),
-    "col_slots": np.zeros(0, dtype=np.uint64),
-    "col_split": np.zeros(0, dtype=np.int64),
-    "by_base": np.zeros(0, dtype=np.int32),
-    "base_sums": np.zeros((1, 2)),
-    "reach": np.zeros(0, dtype=np.int64),
-    "listed": np.zeros(0, dtype=np.bool_),
-    "listed_from": np.zeros(1, dtype=np.int64),
-    "listed_nodes": np.zeros(0, dtype=np.int32),
-    "near": np.zeros((0, 0), dtype=np.int32),
-    "near_cumulative": np.zeros((0, 0), dtype=np.float32),
-    "near_share": 0.0,
-}
 
 
 def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> int:
@@ -155,11 +136,6 @@ def _usual(values: NDArray[np.float64], mean: float) -> float:
     return middle if np.count_nonzero(values == middle) >= _USUAL_SHARE * len(values) else mean
 
 
-def no_similarity() -> Similarity:
-    """Return a distribution without any similar nodes."""
-    return _assemble(use_table=False)
-
-
 def make_similarity(
     graph: Graph,
     *,
@@ -229,28 +205,27 @@ def _of_columns(
 ) -> Similarity:
     """See `make_similarity`, for columns that are not vectors."""
     if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
-        return no_similarity()
+        return Similarity()
     d, background = scaled(compared(graph))
     if d.shape[1] == 0:
-        return no_similarity()
-    indptr, indices, values = _csr(d)
+        return Similarity()
+    indptr, indices, values = CsrParts.of(d)
     scalars = kernels.node_scalars(indptr, indices, values, background)
     if graph.n_nodes <= table_limit:
         table = np.empty((graph.n_nodes, graph.n_nodes), dtype=np.float32)
         team.run(kernels.table_rows, indptr, indices, values, scalars, d.shape[1], table)
-        return _assemble(use_table=True, table=table)
+        return Similarity(table=table)
     by_column = sparse.csc_array(d)
     by_column.sort_indices()
-    col_indptr, col_nodes, col_values = _csr(by_column)
-    del by_column, d
+    col_indptr, col_nodes, col_values = CsrParts.of(by_column.T)
     inverse_norm = np.ascontiguousarray(scalars[:, INVERSE_NORM])
     col_nodes, col_values, slots, split, sums, most = kernels.owner_slots(
         col_indptr, col_nodes, col_values, inverse_norm
     )
     by_base = np.argsort(-scalars[:, BASE], kind="stable").astype(np.int32)
     owned, base_sums, reach = kernels.envelopes(indptr, indices, values, sums, by_base, scalars)
-    similarity = _assemble(
-        use_table=False, indptr=indptr, indices=indices, values=values, scalars=scalars,
+    similarity = Similarity(
+        indptr=indptr, indices=indices, values=values, scalars=scalars,
         owned_cumulative=owned, col_indptr=col_indptr, col_nodes=col_nodes, col_slots=slots, col_split=split,
         by_base=by_base, base_sums=base_sums, reach=reach, listed=np.zeros(graph.n_nodes, dtype=np.bool_),
     )  # fmt: skip
@@ -259,19 +234,7 @@ def _of_columns(
     counts = np.zeros(len(crowded), dtype=np.int64)
     team.run(kernels.count_similar, similarity, most, col_values, crowded, counts)
     room = np.minimum(counts, longest_list(counts, listed_bytes // _LISTED_ENTRY, fewest_listed))
-    return _with_lists(similarity, col_values, crowded, counts, room, team)
-
-
-def _with_lists(
-    similarity: Similarity,
-    col_values: NDArray[np.float64],
-    crowded: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    room: NDArray[np.int64],
-    team: WorkerThreads,
-) -> Similarity:
-    """Add lists for the nodes `crowded`, each with `room` entries out of `counts` similar nodes."""
-    sizes = np.zeros(len(similarity.listed), dtype=np.int64)
+    sizes = np.zeros(graph.n_nodes, dtype=np.int64)
     sizes[crowded] = room
     similarity = similarity._replace(
         listed_from=np.concatenate(([0], np.cumsum(sizes))),
@@ -280,13 +243,3 @@ def _with_lists(
     )
     team.run(kernels.list_similar, similarity, col_values, crowded, counts)
     return similarity
-
-
-def _csr(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
-
-
-def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
-    """Fill the arrays that the chosen sampler does not read with empty ones of the right type."""
-    rest = {name: np.zeros(0) for name in Similarity._fields if name not in _EMPTY}
-    return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})

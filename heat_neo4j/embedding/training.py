@@ -17,7 +17,7 @@ from heat_neo4j._utils.scratch import slices
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.batches import train_by_batches
 from heat_neo4j.embedding.bucket_tasks import BucketTasks
-from heat_neo4j.embedding.buckets import BucketThreads, BucketWorkers, train_by_buckets, usual_parts
+from heat_neo4j.embedding.buckets import BucketWorkers, train_by_buckets, usual_parts
 from heat_neo4j.embedding.parts import hubs_of
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.walks import Walks
@@ -87,7 +87,7 @@ def train(
         if occurrences is None:
             occurrences = np.ones(len(start), dtype=np.int64)
         tasks = make_tasks(ArraysInMemory(), start, walks, negatives, occurrences, schedule, keys)
-        return train_tasks(tasks, BucketThreads(team), time_limit=time_limit, on_batch=on_batch)
+        return train_tasks(tasks, team, time_limit=time_limit, on_batch=on_batch)
 
     def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
         slower = replace(schedule, learning_rate=schedule.learning_rate / 2**halved)

@@ -1,23 +1,17 @@
 """The folder of one training, inside a scratch folder; a killed training resumes from it."""
 
 import errno
-import logging
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from heat_neo4j._utils.array_store import ArrayFolder, DamagedFileError
-from heat_neo4j.embedding.bucket_tasks import drop_damaged
+from heat_neo4j._utils.array_store import ArrayFolder
 from heat_neo4j.errors import ConfigError
 
 _COARSE = "coarse"
-_MOST_DAMAGES = 5  # damaged files per training before giving up: the disk is probably faulty
-_log = logging.getLogger(__name__)
-Result = TypeVar("Result")
 
 
 class TrainingFolder:
@@ -31,15 +25,13 @@ class TrainingFolder:
         self._folder = Path(scratch).absolute() / f"heat-{digest}"
         self._lock = FileLock(self._folder.with_suffix(".lock"))
         self.store = ArrayFolder(self._folder)
-        self.damages: list[str] = []
-        """One line per damaged file."""
 
     def seed(self, drawn: int) -> int:
         """Return the seed of the training: that of an earlier attempt, otherwise `drawn`."""
         if not self.store.has("seed"):
-            self._clear()  # files without a seed are useless
+            shutil.rmtree(self._folder)  # files without a seed are useless
+            self._folder.mkdir()
             self.store.save("seed", drawn)
-            self.store.sync("seed")
         return int(self.store.load("seed"))
 
     def coarse(self, number: int) -> ArrayFolder:
@@ -52,27 +44,6 @@ class TrainingFolder:
         """Remove the trainings of coarse graphs."""
         for folder in self._folder.glob(f"{_COARSE}*"):
             self.store.drop(folder.name)
-
-    def recovering(self, work: Callable[[], Result]) -> Result:
-        """Run `work`; if a file of the folder is damaged, recover and run it again."""
-        while True:
-            try:
-                return work()
-            except DamagedFileError as error:
-                self._recover(error)
-
-    def _recover(self, error: DamagedFileError) -> None:
-        """Drop everything derived from a damaged file and log it; reraise the error after too many."""
-        if len(self.damages) == _MOST_DAMAGES:
-            raise error
-        if error.folder.parent == self._folder:
-            self.store.drop(error.folder.name)
-            begin = "a coarse graph"
-        else:
-            begin = drop_damaged(self.store, error.name)
-        line = f"{error}: training resumes from {begin}"
-        self.damages.append(line)
-        _log.warning(line)
 
     def __enter__(self) -> Self:
         scratch = self._folder.parent
@@ -98,8 +69,3 @@ class TrainingFolder:
             shutil.rmtree(self._folder, ignore_errors=True)
             Path(self._lock.lock_file).unlink(missing_ok=True)
         self._lock.release()
-
-    def _clear(self) -> None:
-        """Remove all files."""
-        shutil.rmtree(self._folder)
-        self._folder.mkdir()

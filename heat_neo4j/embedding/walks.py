@@ -12,7 +12,7 @@ from heat_neo4j._kernels.elementwise import power
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.walks import Walker, draw_block
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.embedding.similarity import make_similarity, no_similarity
+from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.graph import Graph
 
 WALKS_PER_BLOCK = 16384  # walks drawn and held in memory at a time
@@ -77,7 +77,7 @@ def make_walks(
     if similarity is None:
         # Without teleports, only nodes without neighbours step to a similar node.
         needed = alpha > 0 or bool((np.diff(indptr) == 0).any())
-        similarity = make_similarity(graph, team=team) if needed else no_similarity()
+        similarity = make_similarity(graph, team=team) if needed else Similarity()
     walker = Walker(
         indptr=indptr,
         indices=steps.indices.astype(np.int32),

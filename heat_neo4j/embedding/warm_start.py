@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heat_neo4j._kernels.elementwise import power
+from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads
@@ -20,7 +21,7 @@ from heat_neo4j.embedding.pairs import negatives_of_walks
 from heat_neo4j.embedding.placement import place_among
 from heat_neo4j.embedding.postprocessing import refine, unrefined_radii
 from heat_neo4j.embedding.schedule import Trained
-from heat_neo4j.embedding.similarity import make_similarity, no_similarity
+from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
 from heat_neo4j.geometry.hyperboloid import check_points, exp_map, log_map
@@ -59,7 +60,7 @@ def fit_warm(
     keys = make_keys(seed)
     alone = bool((graph.degrees == 0).any())
     chosen = teleports(graph, model.alpha)
-    similarity = make_similarity(chosen.graph, table_limit=0) if alone or new.any() else no_similarity()
+    similarity = make_similarity(chosen.graph, table_limit=0) if alone or new.any() else Similarity()
     walks = make_walks(graph, alpha=chosen.alpha, walk_length=2, key=keys.walks, similarity=similarity)
     still = _without_pairs(walks, graph) & ~new
     still_points = points[still]

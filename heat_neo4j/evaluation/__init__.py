@@ -3,7 +3,6 @@
 from heat_neo4j.evaluation.hierarchy import evaluate_hierarchy
 from heat_neo4j.evaluation.link_tasks import evaluate_links
 from heat_neo4j.evaluation.methods import EvaluationError
-from heat_neo4j.evaluation.ranking import link_auroc
 from heat_neo4j.evaluation.report import Evaluation
 
-__all__ = ["Evaluation", "EvaluationError", "evaluate_hierarchy", "evaluate_links", "link_auroc"]
+__all__ = ["Evaluation", "EvaluationError", "evaluate_hierarchy", "evaluate_links"]

@@ -15,7 +15,7 @@ from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of
 from heat_neo4j.evaluation.methods import HEAT_ROW, EvaluationError, described, sizes_of
 from heat_neo4j.evaluation.ranking import PairFigures
-from heat_neo4j.evaluation.report import Evaluation, Row, Trials, comparison_notes
+from heat_neo4j.evaluation.report import Evaluation, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
@@ -94,10 +94,10 @@ def evaluate_hierarchy(
             start = perf_counter()
             places = method()
             seconds = perf_counter() - start
-            trials = Trials()
             figures = measure_hierarchy(hierarchy, places.special, places.distances, nodes=nodes, seed=seed)
-            trials.add(seed, PairFigures(figures), seconds)
-        rows.append(trials.row(name, is_ours=name == HEAT_ROW))
+        row = Row(name, is_ours=name == HEAT_ROW)
+        row.add(seed, PairFigures(figures), seconds)
+        rows.append(row)
         progress(name, 1, 1)
     settings = {**described(model), **hierarchy.facts(), "sampled_nodes": nodes}
     return Evaluation(tuple(rows), (seed,), sizes_of(graph), settings, tuple(_notes(rows, hierarchy, nodes)))

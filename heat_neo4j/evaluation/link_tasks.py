@@ -1,6 +1,5 @@
 """Evaluation of link prediction methods over several seeds."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -22,7 +21,7 @@ from heat_neo4j.evaluation.methods import (
     sizes_of,
 )
 from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, Limits
-from heat_neo4j.evaluation.report import Curve, Evaluation, Row, Trials, comparison_notes
+from heat_neo4j.evaluation.report import Curve, Evaluation, Row, comparison_notes
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
@@ -155,10 +154,8 @@ class _LinkTable:
     """Accumulates the rows of a link evaluation, one seed at a time."""
 
     def __init__(self, patterns: Sequence[Pattern | None], on_progress: Progress) -> None:
-        self._patterns, self._on_progress = patterns, on_progress
-        self._trials: dict[Pattern | None, defaultdict[str, Trials]] = {
-            each: defaultdict(Trials) for each in patterns
-        }
+        self._on_progress = on_progress
+        self._rows: dict[Pattern | None, dict[str, Row]] = {pattern: {} for pattern in patterns}
         self.curves: dict[str, dict[str, Curve]] = {}
 
     def score(
@@ -170,8 +167,12 @@ class _LinkTable:
         held_out: Mapping[Pattern | None, HeldOutLinks],
     ) -> None:
         """Add a method's metrics on each pattern with held-out links."""
-        trials = {pattern: self._trials[pattern][name] for pattern in held_out}
-        if trials and all(each.missing for each in trials.values()):
+        for pattern in held_out:
+            row = Row(name, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
+            self._rows[pattern].setdefault(name, row)
+        rows = {pattern: self._rows[pattern][name] for pattern in held_out}
+        left = [pattern for pattern, row in rows.items() if not row.missing]
+        if rows and not left:
             return
         stage = f"seed {seed}: {name}"
         with one_blas_thread():
@@ -179,36 +180,32 @@ class _LinkTable:
             try:
                 scorers = method(split.train, seed)
             except BaselineUnavailableError as error:
-                for each in trials.values():
-                    each.missing = str(error)
+                for row in rows.values():
+                    row.give_up(str(error))
                 return
             before = perf_counter() - start
-            self._on_progress(stage, 0, len(held_out))
-            for done, (pattern, links) in enumerate(held_out.items(), start=1):
+            self._on_progress(stage, 0, len(left))
+            for done, pattern in enumerate(left, start=1):
                 start = perf_counter()
                 try:
                     scorer = scorers(pattern)
                 except BaselineUnavailableError as error:
-                    trials[pattern].missing = str(error)
+                    rows[pattern].give_up(str(error))
                     continue
                 seconds = before + perf_counter() - start
-                figures = measure_links(scorer, links)
+                figures = measure_links(scorer, held_out[pattern])
                 chosen = scorers.chosen[pattern] if isinstance(scorers, TunedScorers) else ""
-                trials[pattern].add(seed, figures, seconds, chosen)
+                rows[pattern].add(seed, figures, seconds, chosen)
                 self.curves.setdefault(_name(pattern), {}).setdefault(name, figures.roc)
-                self._on_progress(stage, done, len(held_out))
+                self._on_progress(stage, done, len(left))
 
     def rows(self) -> tuple[Row, ...]:
         """Return the rows, grouped by pattern."""
-        return tuple(
-            trials.row(name, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
-            for pattern, methods in self._trials.items()
-            for name, trials in methods.items()
-        )
+        return tuple(row for methods in self._rows.values() for row in methods.values())
 
     def notes(self, rows: Sequence[Row], limits: Limits) -> Iterator[str]:
         """Yield notes: for each pattern how our last row compares, and whether metrics are sampled."""
-        for pattern in self._patterns:
+        for pattern in self._rows:
             own = [row for row in rows if row.pattern == _name(pattern)]
             if not own:
                 yield _nothing(pattern)

@@ -1,7 +1,4 @@
-"""The best-scored pairs, and AUROC of an embedding.
-
-AUROC is counted in integers and thus exact, which scikit-learn's trapezoid rule is not.
-"""
+"""The metrics of a scorer, and the best-scored pairs."""
 
 from __future__ import annotations
 
@@ -10,11 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-
-from heat_neo4j.geometry.hyperboloid import pair_distances
-from heat_neo4j.geometry.search import columns_of
-from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.splits import EdgeSplit
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -39,17 +31,6 @@ class PairFigures:
     errors: Mapping[str, float] = field(default_factory=dict)
     # False and true positive rates.
     roc: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
-
-
-def link_auroc(embedding: NDArray[np.float64], split: EdgeSplit) -> float:
-    """Return the AUROC of held-out edges against the split's non-edges, with score = -distance.
-
-    The embedding, N points on the hyperboloid, shape (N, d + 1), must be trained on `split.train` only.
-    Raises ValueError if it does not match the graph.
-    """
-    columns_of(embedding, split.train.n_nodes)
-    edges, non_edges = split.test_edges, split.test_non_edges
-    return auroc(-pair_distances(embedding, edges), -pair_distances(embedding, non_edges))
 
 
 class BestPairs:

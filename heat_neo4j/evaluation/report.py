@@ -63,18 +63,37 @@ class Figure:
         return {"mean": self.mean, "sd": self.sd, "values": list(self.values), "errors": list(self.errors)}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Row:
-    """The results of one method."""
+    """The results of one method, which `add` accumulates over seeds."""
 
     method: str
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    seeds: tuple[int, ...] = ()  # of the metrics; a seed may hold out no link of a rare pattern
-    seconds: tuple[float, ...] = ()  # by seed: time until the method can score, such as training
+    figures: dict[str, Figure] = field(default_factory=dict)  # of metrics that no seed lacks
+    seeds: list[int] = field(default_factory=list)  # a seed may hold out no link of a rare pattern
+    seconds: list[float] = field(default_factory=list)  # by seed: time until the method can score
     is_ours: bool = False  # whether it is the evaluated estimator or a variant, not a baseline
     missing: str = ""  # why there are no metrics
     pattern: str = ""  # the predicted pattern, if the graph has patterns
-    chosen: tuple[str, ...] = ()  # by seed: the tuned parameters of a baseline, if any
+    chosen: list[str] = field(default_factory=list)  # by seed: the tuned parameters of a baseline, if any
+
+    def add(self, seed: int, found: PairFigures, seconds: float, chosen: str = "") -> None:
+        """Add the metrics of a seed."""
+        before = self.figures if self.seeds else dict.fromkeys(found.metrics, Figure(()))
+        self.figures = {
+            name: Figure(
+                (*figure.values, found.metrics[name]),
+                (*figure.errors, *([found.errors[name]] if name in found.errors else [])),
+            )
+            for name, figure in before.items()
+            if name in found.metrics
+        }
+        self.seeds.append(seed)
+        self.seconds.append(seconds)
+        self.chosen += [chosen] if chosen else []
+
+    def give_up(self, reason: str) -> None:
+        """Drop all metrics, for a reason."""
+        self.missing, self.figures, self.seeds, self.seconds, self.chosen = reason, {}, [], [], []
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -84,53 +103,10 @@ class Row:
             "is_ours": self.is_ours,
             "missing": self.missing,
             "metrics": {name: figure.to_dict() for name, figure in self.figures.items()},
-            "seeds": list(self.seeds),
-            "seconds": list(self.seconds),
-            "chosen": list(self.chosen),
+            "seeds": self.seeds,
+            "seconds": self.seconds,
+            "chosen": self.chosen,
         }
-
-
-@dataclass
-class Trials:
-    """Accumulates one row over seeds: metrics, sampling errors, seconds and tuned parameters."""
-
-    seeds: list[int] = field(default_factory=list)
-    metrics: list[Mapping[str, float]] = field(default_factory=list)
-    errors: list[Mapping[str, float]] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    chosen: list[str] = field(default_factory=list)
-    missing: str = ""
-
-    def add(self, seed: int, figures: PairFigures, seconds: float, chosen: str = "") -> None:
-        """Add the metrics of a seed."""
-        self.seeds.append(seed)
-        self.metrics.append(figures.metrics)
-        self.errors.append(figures.errors)
-        self.seconds.append(seconds)
-        if chosen:
-            self.chosen.append(chosen)
-
-    def row(self, method: str, *, is_ours: bool, pattern: str = "") -> Row:
-        """Return the row; metrics missing for any seed are omitted."""
-        if self.missing:
-            return Row(method, is_ours=is_ours, missing=self.missing, pattern=pattern)
-        figures = {
-            name: Figure(
-                tuple(metrics[name] for metrics in self.metrics),
-                tuple(errors[name] for errors in self.errors if name in errors),
-            )
-            for name in self.metrics[0]
-            if all(name in metrics for metrics in self.metrics)
-        }
-        return Row(
-            method,
-            figures,
-            tuple(self.seeds),
-            tuple(self.seconds),
-            is_ours,
-            pattern=pattern,
-            chosen=tuple(self.chosen),
-        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -79,7 +79,7 @@ def build_page(
     types get a colour each, and relationships narrow to the target. Neighbours and predicted links, by rank
     and `most_of_each` at most, are listed for a selected node; `space`, shape (N, d + 1), are the points that
     these come from, if not the drawn ones. `duplicates` are pairs that may be the same. `runs` are those of
-    `page_data.runs_part`, `note` is a line below the title. Raises ValueError on wrong lengths.
+    `page_data.runs_part`, `note` is a line below the title.
     """
     n = graph.n_nodes
     first, *others = (page_data.facet_part(facet, n) for facet in facets)

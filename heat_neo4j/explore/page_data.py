@@ -18,7 +18,7 @@ from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.explore.colour_scale import N_SHADES, ColourScale
 from heat_neo4j.explore.facets import N_GROUPS, Facet, Groups
-from heat_neo4j.geometry.hyperboloid import check_points, radius
+from heat_neo4j.geometry.hyperboloid import radius
 from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
@@ -31,15 +31,10 @@ Links = PredictedLinks | StoredLinks
 def nodes_part(embedding: NDArray[np.float64], graph: Graph) -> dict[str, Any]:
     """Return what the first picture needs of N nodes, at points of the hyperbolic plane, shape (N, 3).
 
-    ``relationships`` is their number, ``types`` lists their types, if known. Raises
-    ValueError unless there is one point per node.
+    ``relationships`` is their number, ``types`` lists their types, if known.
     """
-    check_points(embedding)
-    n = graph.n_nodes
-    if embedding.shape != (n, 3):
-        raise ValueError(f"embedding must have shape ({n}, 3), got {embedding.shape}")
     part: dict[str, Any] = {
-        "count": n,
+        "count": graph.n_nodes,
         "points": _packed(embedding[:, :2], "<f8"),
         "degree": _packed_numbers(graph.degrees),
         "relationships": graph.n_edges if graph.relationships is None else len(graph.relationships),
@@ -53,25 +48,16 @@ def nodes_part(embedding: NDArray[np.float64], graph: Graph) -> dict[str, Any]:
 
 
 def facet_part(facet: Facet, n_nodes: int) -> dict[str, Any]:
-    """Return a facet of nodes: ``group`` is an index into ``legend``, or a shade of ``scale``.
-
-    A ValueError if it has not one value for each of the nodes.
-    """
+    """Return a facet of nodes: ``group`` is an index into ``legend``, or a shade of ``scale``."""
     part: dict[str, Any] = {"name": printable(facet.name)}
     if isinstance(facet, Groups):
-        if len(facet.values) not in (0, n_nodes):
-            raise ValueError(f"groups must have one entry per node: {len(facet.values)} for {n_nodes}")
         legend, codes = _legend(facet.values, n_nodes)
         return part | {"legend": legend, "group": _packed(codes, "<u1")}
-    if len(facet.shade) != n_nodes:
-        raise ValueError(f"a scale needs {n_nodes} shades, got {len(facet.shade)}")
     return part | {"legend": [], "group": _packed(facet.shade, "<u1"), "scale": _described(facet)}
 
 
 def names_part(names: Sequence[str], n_nodes: int) -> list[str]:
     """Return the names of nodes; their rows' numbers where none are given."""
-    if len(names) not in (0, n_nodes):
-        raise ValueError(f"names must have one entry per node: {len(names)} for {n_nodes}")
     return [printable(name) for name in names] or [f"node {row}" for row in range(n_nodes)]
 
 
@@ -85,14 +71,11 @@ def links_part(links: Links | None, graph: Graph, most_of_each: int | None = Non
     """Return predicted links (sorted by rank) grouped by row, likeliest first; None for None.
 
     With `most_of_each`, only that many of the likeliest per node are kept; ``total`` is the number before.
-    ``types`` names the types that only links have, numbered after the others. Raises ValueError for links to
-    unknown rows.
+    ``types`` names the types that only links have, numbered after the others.
     """
     if links is None or not len(links.source):
         return None
     n = graph.n_nodes
-    if int(links.target.max()) >= n:
-        raise ValueError(f"predicted links lead to row {int(links.target.max())} of {n}")
     kept = np.arange(len(links.source)) if most_of_each is None else likeliest_of_each(links, most_of_each)
     order = kept[np.argsort(links.source[kept], kind="stable")]
     packed = {"total": len(links.source)} | _by_row(links.source[order], links.target[order], n)
@@ -122,9 +105,6 @@ def lists_part(
     ``radius`` is that of the points `space`, if they are not those of the picture. `keys` identify nodes in
     URLs; by default the names.
     """
-    for name, values in properties.items():
-        if len(values) != n_nodes:
-            raise ValueError(f"{name} must have one entry per node: {len(values)} for {n_nodes}")
     part: dict[str, Any] = {
         "properties": [
             [printable(name), [display_text(value) for value in values]]
@@ -136,10 +116,6 @@ def lists_part(
     if keys:
         part["keys"] = names_part(keys, n_nodes)
     if neighbours is not None:
-        if len(neighbours.partner) != n_nodes:
-            raise ValueError(
-                f"neighbours must have one row per node: {len(neighbours.partner)} for {n_nodes}"
-            )
         part["neighbours"] = {
             "width": neighbours.partner.shape[1],
             "partner": _packed(neighbours.partner, _narrowest(n_nodes)),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._kernels.dense import all_products, pair_products, vector_products
+from heat_neo4j._kernels.dense import all_products, pair_products
 from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
 from heat_neo4j._kernels.sweeps import excess_of_rows
 from heat_neo4j._utils.csr import CsrParts
@@ -332,7 +332,7 @@ class VectorScorer(DirectedScorer):
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return np.asarray(vector_products(self._first, self._second, pairs))
+        return np.asarray(pair_products(self._first, self._second, *pairs.T))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
+from heat_neo4j.embedding.cluster import connected
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, NothingToLearnError
 from heat_neo4j.embedding.hierarchical_types import find_hierarchies
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm

@@ -14,9 +14,9 @@ import argparse
 import sys
 
 from heat_neo4j import HEAT
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
+from tests.support.link_auroc import link_auroc
 
 __all__ = ["main"]
 

@@ -42,7 +42,7 @@ TURNS = 3
 FIT = """
 import hashlib, json, sys
 from heat_neo4j import HEAT
-from heat_neo4j.evaluation import link_auroc
+from tests.support.link_auroc import link_auroc
 from heat_neo4j.linkpred.splits import split_edges
 name, seed, settings = json.loads(sys.stdin.read())
 if name.isdigit():

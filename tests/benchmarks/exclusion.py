@@ -18,9 +18,9 @@ import numpy as np
 
 from heat_neo4j import HEAT
 from heat_neo4j.embedding import pairs
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
+from tests.support.link_auroc import link_auroc
 
 __all__ = ["main"]
 

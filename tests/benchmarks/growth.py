@@ -26,11 +26,11 @@ from scipy import sparse
 
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import heat, server_settings
+from tests.support.link_auroc import link_auroc
 
 __all__ = ["Growth", "main"]
 

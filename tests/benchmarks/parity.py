@@ -21,11 +21,11 @@ import numpy as np
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.training import start_points
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.throughput import trainers
 from tests.support import datasets
+from tests.support.link_auroc import link_auroc
 
 __all__ = ["main"]
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import distance, from_poincare, lift, radius, to_poincare
 from heat_neo4j.linkpred.splits import split_edges
 from tests.support import datasets
+from tests.support.link_auroc import link_auroc
 
 __all__ = ["main", "rounded", "rounded_ball"]
 

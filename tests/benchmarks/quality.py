@@ -29,13 +29,13 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, load_graph
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.support import datasets
+from tests.support.link_auroc import link_auroc
 
 BARS = {
     "links": {"cora_ml": 0.982, "citeseer": 0.986, "ppi": 0.924},

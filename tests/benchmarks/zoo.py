@@ -36,11 +36,11 @@ from heat_neo4j import HEAT, Graph
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from heat_neo4j.pipeline.estimate import estimate
 from heat_neo4j.pipeline.memory import LinkEnds, RunSize
+from tests.support.link_auroc import link_auroc
 from tests.support.shapes import SHAPES, make_shape
 
 __all__ = ["Measured", "main"]

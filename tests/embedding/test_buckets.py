@@ -22,7 +22,6 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import bucket_nodes as by_bucket
 from heat_neo4j.embedding import bucket_tasks
 from heat_neo4j.embedding.batches import batch_shape
-from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.parts import draw_pairs, hubs_of, make_parts
 from heat_neo4j.embedding.schedule import Schedule, late_moments
@@ -399,7 +398,7 @@ def test_what_a_round_needed_is_gone_when_the_next_has_begun():
     start = start_points(90, 2, keys.start)
     tasks = make_tasks(Watched(), start, walks, pairs.negatives, pairs.occurrences, schedule, keys)
     with WorkerThreads(2) as team:
-        train_tasks(tasks, BucketThreads(team))
+        train_tasks(tasks, team)
     rounds = [{name for name in names if name.startswith("round")} for names in held]
     assert max(map(len, rounds)) == 2
     assert max(len({name for name in names if name.startswith("pairs")}) for names in held) == 1

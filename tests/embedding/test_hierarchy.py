@@ -6,15 +6,15 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j import HEAT
-from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS, _draw
+from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS, draw_relatives
 from heat_neo4j.embedding.hierarchical_types import inspect_hierarchy
 from heat_neo4j.embedding.hierarchy import hierarchy_of, inside_descendants, start_by_caps
 from heat_neo4j.embedding.hierarchy_training import _closure
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.splits import split_edges
+from tests.support.link_auroc import link_auroc
 
 
 def graph_of(n, **pairs):
@@ -130,7 +130,7 @@ def test_candidates_are_ancestors_and_then_near_nodes_that_are_none():
     room = 3 * (MOST_ANCESTORS + 22)
     sources, contexts, ends = (np.zeros(3, dtype=np.int64) for _ in range(3))
     candidates, tally = np.zeros(room, dtype=np.int32), np.zeros(2, dtype=np.int64)
-    slots = _draw(
+    slots = draw_relatives(
         points, 2, walks, np.array([3, 3, 1]), 0, 3, closure, 20, 8, 200, np.uint64(1), sources, contexts,
         ends, candidates, tally,
     )  # fmt: skip

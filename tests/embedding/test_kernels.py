@@ -343,8 +343,8 @@ def test_training_agrees_with_the_twin(training, batch_size, pace, threads, some
     with WorkerThreads(threads) as team:
         team.run(
             train_batches, wide, d, training.indices, *draw_walks(training.walks, training.indices),
-            w, positions, first, 1, pace * np.array(training.rates), sigma, training.keys.negatives,
-            training.negatives, per_walk, window, m,
+            w, positions, per_walk * len(training.indices), first, 1, pace * np.array(training.rates), sigma,
+            training.keys.negatives, training.negatives, window, None, 0, 0, m,
         )  # fmt: skip
     new = wide[:, : d + 1]
     loss = w.losses.sum()

@@ -12,7 +12,6 @@ import pytest
 from filelock import FileLock
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils.array_store import DamagedFileError
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.errors import ConfigError
 from tests.support.file_events import before_each
@@ -46,83 +45,15 @@ def fit_and_die(graph, scratch, n_saves, **options):
     return next(path for path in scratch.iterdir() if path.is_dir())
 
 
-def flip_bit(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-DAMAGES = {
-    "empty": lambda path: path.write_bytes(b""),
-    "missing": lambda path: path.unlink(),
-    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-40]),
-    "altered": flip_bit,
-}
-
-
-@pytest.mark.parametrize(
-    ("n_saves", "pattern", "damage", "begin"),
-    [
-        (30, "seed.npy", "empty", "the walks"),
-        (125, "start.npy", "missing", "the walks"),
-        (125, "walker/*.npy", "altered", "the walks"),
-        (125, "tasks.npy", "truncated", "the walks"),
-        (125, "attempt0/round*/parts/*.npy", "altered", "the first round"),
-        (185, "attempt0/round*/points*-[1-9].npy", "missing", "the beginning of round 3"),
-        (185, "attempt0/round*/points*-[1-9].npy", "altered", "the beginning of round 3"),
-        (185, "attempt0/round*/tally*.npy", "empty", "the beginning of round 3"),
-        (125, "attempt0/pairs*/0/*.npy", "truncated", "the beginning of round 2"),
-    ],
-)
-def test_a_damaged_file_is_named_and_training_gives_the_same_bits(
-    graph, in_memory, tmp_path, caplog, n_saves, pattern, damage, begin
-):
-    folder = fit_and_die(graph, tmp_path, n_saves)
-    path = sorted(folder.glob(pattern))[-1]
-    DAMAGES[damage](path)
-    model = HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(graph)
-    assert_same(model, in_memory)
+def test_a_damaged_file_is_named_with_what_to_do(graph, in_memory, tmp_path):
+    folder = fit_and_die(graph, tmp_path, 125)
+    path = sorted(folder.glob("attempt0/round*/parts/*.npy"))[-1]
+    path.write_bytes(path.read_bytes()[:-40])
     name = path.relative_to(folder).with_suffix("")
-    (line,) = model.training_["damaged_files"]
-    assert line.startswith(f"scratch folder {folder}: file {name} ")
-    assert line.endswith(f": training resumes from {begin}")
-    assert [record.message for record in caplog.records] == [line]
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("n_saves", [60, 180])
-def test_after_a_power_failure_training_goes_on_from_what_was_synced(graph, in_memory, tmp_path, n_saves):
-    synced = {}
-
-    def note(path, mode):
-        if mode is None and path.suffix == ".npy":  # the call of the system itself, not Python's `open`
-            synced[path] = path.stat().st_ino
-
-    with before_each("open", note):
-        folder = fit_and_die(graph, tmp_path, n_saves)
-    lost = [path for path in folder.rglob("*.npy") if synced.get(path) != path.stat().st_ino]
-    assert lost
-    for path in lost:
-        path.write_bytes(b"")
-    model = HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(graph)
-    assert_same(model, in_memory)
-    begins = [line.rpartition(" from ")[2] for line in model.training_["damaged_files"]]
-    assert begins == (["the first round"] if n_saves == 60 else ["the beginning of round 3"])
-
-
-def test_files_that_are_damaged_again_and_again_end_the_training(tmp_path):
-    attempts = []
-
-    def damage():
-        attempts.append(True)
-        raise DamagedFileError(tmp_path, "seed", "was altered")
-
-    with (
-        TrainingFolder(tmp_path, "x") as folder,
-        pytest.raises(DamagedFileError, match="file seed was altered"),
-    ):
-        folder.recovering(damage)
-    assert len(attempts) == 1 + len(folder.damages) == 6
+    with pytest.raises(ConfigError, match=f"file {name} is damaged: remove the folder to start over"):
+        HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(graph)
+    shutil.rmtree(folder)
+    assert_same(HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(graph), in_memory)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *map(slow, range(2, 8))])

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import split_edges
 from tests.support import naive_links
+from tests.support.link_auroc import link_auroc
 
 
 def random_graph(n: int, n_edges: int, seed: int = 0) -> Graph:

@@ -10,11 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from heat_neo4j.evaluation import (
-    EvaluationError,
-    evaluate_links,
-    link_auroc,
-)
+from heat_neo4j.evaluation import EvaluationError, evaluate_links
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
@@ -25,6 +21,7 @@ from heat_neo4j.linkpred.baselines import BaselineUnavailableError, popularity
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import split_edges
+from tests.support.link_auroc import link_auroc
 
 MODEL = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1)
 
@@ -119,7 +116,7 @@ def test_a_method_that_cannot_be_had_is_asked_once_and_says_why() -> None:
     found = evaluate_links(a_graph(), MODEL, seeds=(0, 1), methods={"none": none}, score="distance")
     assert calls == [0]
     row = found.row("none")
-    assert (row.missing, dict(row.figures), row.seconds) == ("not here", {}, ())
+    assert (row.missing, dict(row.figures), row.seconds) == ("not here", {}, [])
 
 
 def test_nonsense_is_refused() -> None:
@@ -180,5 +177,5 @@ def test_figures_of_a_rare_pattern_belong_to_the_seeds_that_hold_out_a_link_of_i
         held_out.append(("-RARE->", seed) in alone.index)
         for pattern in ("-USUAL->", "-RARE->"):
             np.testing.assert_equal(rows[pattern, seed], alone.get((pattern, seed), np.nan))
-    assert found.row("HEAT", "-RARE->").seeds == tuple(np.flatnonzero(held_out))
+    assert found.row("HEAT", "-RARE->").seeds == np.flatnonzero(held_out).tolist()
     assert False in held_out[: held_out.index(True)]

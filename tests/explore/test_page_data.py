@@ -275,27 +275,6 @@ def test_nodes_without_a_group_are_a_group(points, graph):
     assert [(entry["name"], entry["count"]) for entry in legend] == [("a", N - 4), ("(none)", 4)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"names": ["a"]}, "names must have one entry per node: 1 for 23"),
-        ({"facets": [Groups("x", ["a"])]}, "groups must have one entry per node"),
-        ({"properties": {"year": [1]}}, "year must have one entry per node"),
-        ({"properties": {"year": []}}, "year must have one entry per node"),
-        ({"facets": [YEARS, colour_scale("year", range(22))]}, "a scale needs 23 shades, got 22"),
-        ({"keys": ["a"]}, "names must have one entry per node"),
-    ],
-)
-def test_lengths_must_agree(points, graph, settings, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        build_page(points, graph, **settings)
-
-
-def test_only_the_plane_can_be_shown(graph):
-    with pytest.raises(ValueError, match=r"must have shape \(23, 3\)"):
-        build_page(lift(np.zeros((N, 3))), graph)
-
-
 def test_wide_rows_are_used_only_where_needed(graph):
     assert edges_part(joined_pairs(graph), N)["columns"]["type"] == "u1"
     n = (1 << 16) + 1

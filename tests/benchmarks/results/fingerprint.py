@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
@@ -25,6 +24,7 @@ from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.node_classes import NodeClasses, class_scores
 from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.benchmarks.results.jobs import BASELINES, FEATURES, both_scores
+from tests.support.link_auroc import link_auroc
 
 __all__ = ["fingerprint"]
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding import schedule
-from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
     GENSIM_ROW,
@@ -46,6 +45,7 @@ from tests.benchmarks.node_classes import NodeClasses, attribute_svd, class_scor
 from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.benchmarks.results import graphs, variants
 from tests.support import datasets
+from tests.support.link_auroc import link_auroc
 
 __all__ = [
     "BASELINES",

@@ -23,6 +23,7 @@ from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import relationships_of
+from heat_neo4j.linkpred.features import Feature
 from heat_neo4j.linkpred.link_score import Contribution
 from heat_neo4j.linkpred.recommendation import Scorers, patterns_at
 from heat_neo4j.patterns import Pattern
@@ -69,6 +70,7 @@ MEANINGS: Mapping[str, str] = {
 """Meaning of each feature of a `LinkScore`, in plain English."""
 
 _MOST = 10  # shared items listed; all are counted
+_MOST_PRECEDENTS = 3  # for each end
 _LONGEST = 40  # characters of a name in a line
 
 
@@ -91,6 +93,15 @@ class Way(NamedTuple):
     nodes: tuple[int, ...]  # rows of the intermediate nodes, in order from the source
     steps: tuple[tuple[Tie, ...], ...]  # relationships of each step; one step more than `nodes`
     degrees: tuple[int, ...]  # number of neighbours of each node
+
+
+class Precedent(NamedTuple):
+    """An existing link of the pattern from a node like the source, or to a node like the target."""
+
+    source: int
+    target: int
+    cosine: float | None  # of the two nodes' attributes; None if they have none to compare
+    distance: float
 
 
 class SharedAttribute(NamedTuple):
@@ -131,6 +142,8 @@ class LinkExplanation:
         Paths of three relationships of the type, in any direction, rarest first; at most 10 of `n_paths`.
     attributes : tuple of SharedAttribute
         Attributes that both nodes share, rarest first; at most 10 of `n_attributes`.
+    precedents : tuple of Precedent
+        Existing links of the pattern from the nodes most like the source, and to those most like the target.
     names : sequence, optional
         Node names by row; rows are shown if not given.
     alternatives : tuple of (Pattern, probability)
@@ -154,6 +167,7 @@ class LinkExplanation:
     n_paths: int
     attributes: tuple[SharedAttribute, ...]
     n_attributes: int
+    precedents: tuple[Precedent, ...] = ()
     names: Sequence[Any] = ()
     alternatives: tuple[tuple[Pattern, float | None], ...] = ()
 
@@ -184,6 +198,10 @@ class LinkExplanation:
                     for each in self.attributes
                 ],
             },
+            "precedents": [
+                {**each._asdict(), "source": self._name(each.source), "target": self._name(each.target)}
+                for each in self.precedents
+            ],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -282,9 +300,10 @@ def explain_pair(
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
     parts: tuple[Contribution, ...] = ()
-    log_odds = probability = direction = None
+    log_odds = probability = direction = cosine = None
     if scorers is not None:
         scorer = scorers(pattern)
+        cosine = scorer.features.get("attributes")
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
         log_odds = float(scorer.pairs(pairs)[0])
@@ -312,6 +331,7 @@ def explain_pair(
         n_paths=len(paths),
         attributes=tuple(attributes[:_MOST]),
         n_attributes=len(attributes),
+        precedents=tuple(_precedents(embedding, graph, pattern, pair, cosine)),
         names=names,
     )
 
@@ -369,6 +389,26 @@ def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[
     first, second = near[0][between.row], near[1][between.col]
     order = np.lexsort((second, first, degrees[first].astype(np.int64) * degrees[second]))
     return list(zip(first[order].tolist(), second[order].tolist(), strict=True))
+
+
+def _precedents(
+    embedding: Array, graph: Graph, pattern: Pattern | None, pair: tuple[int, int], cosine: Feature | None
+) -> Iterator[Precedent]:
+    """Yield links to the target from nodes like the source, then from the source to nodes like the target."""
+    ends = graph.adjacency.nonzero() if pattern is None else relationships_of(graph, pattern)
+    links = np.column_stack(ends)
+    for end, node in enumerate(pair):
+        found = links[(links[:, 1 - end] == pair[1 - end]) & (links[:, end] != node)].astype(np.int64)
+        pairs = np.column_stack((np.full(len(found), node), found[:, end]))
+        distance = pair_distances(embedding, pairs)
+        alike = np.zeros(len(pairs)) if cosine is None else cosine.pairs(pairs)
+        by_place = not (alike > 0.0).any()
+        order = np.argsort(distance if by_place else -alike, kind="stable")
+        for row in order[:_MOST_PRECEDENTS].tolist():
+            source, target = found[row].tolist()
+            if by_place or alike[row] > 0.0:
+                value = None if by_place else round(float(alike[row]), 4)
+                yield Precedent(source, target, value, float(distance[row]))
 
 
 def _attributes(graph: Graph, pair: tuple[int, int]) -> Iterator[SharedAttribute]:

@@ -266,6 +266,7 @@ def test_without_a_probability_the_nearest_are_recommended(invoke):
     shown = invoke("explain", "c3", "c4", *MODEL).stdout
     assert re.search(r"^Link +c3 -CLI_NEXT-> c4\nJoined +c3 -CLI_NEXT-> c4\nWhere +distance", shown)
     assert re.search(r"^Paths +c3 <?-CLI_NEXT->? c\d+ <?-", shown, re.MULTILINE)
+    assert re.search(r"^Similar +c\d+ -CLI_NEXT-> c\d+  \((cosine|distance) \d", shown, re.MULTILINE)
     assert "the nodes are linked already" in shown
     shown = json_of(invoke("explain", "c3", "c5", *MODEL, "--json"))
     assert shown["joined"] == []

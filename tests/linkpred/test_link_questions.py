@@ -180,6 +180,30 @@ def test_what_two_nodes_share_is_found_the_rarest_first(graph, points):
     assert min(n_shared, n_paths) > 3
 
 
+@pytest.mark.parametrize(("pattern", "pair"), [(RATED, (2, 30)), (FOLLOWS, (7, 3))])
+@pytest.mark.parametrize("has_attributes", [True, False])
+def test_precedents_are_links_of_the_most_similar_nodes(graph, points, score, pattern, pair, has_attributes):
+    graph = graph if has_attributes else replace(graph, attributes=None, attribute_names=())
+    link = explain_pair(points, graph, pattern, pair, score.scorers(points, graph))
+    values = np.asarray(graph.attributes, dtype=float) if has_attributes else np.zeros((N, 1))
+    norms = np.maximum(np.linalg.norm(values, axis=1), 1e-9)
+    cosines = (values @ values.T) / np.outer(norms, norms)
+    links = list(zip(*map(np.ndarray.tolist, graph.relationships.of(pattern.type)), strict=True))
+    expected = []
+    for end, node in enumerate(pair):
+        others = [each for each in links if each[1 - end] == pair[1 - end] and each[end] != node]
+        alike = {each: cosines[node, each[end]] for each in others if cosines[node, each[end]] > 0.0}
+        away = {each: float(pair_distances(points, np.array([[node, each[end]]]))[0]) for each in others}
+        cost = {each: -round(value, 9) for each, value in alike.items()} or away
+        order = sorted(cost, key=lambda each: (cost[each], each))
+        expected += [(*each, alike.get(each), away[each]) for each in order[:3]]
+    assert len(expected) > 3
+    for found, known in zip(link.precedents, expected, strict=True):
+        assert found[:2] == known[:2]
+        assert found.cosine == pytest.approx(known[2], abs=1e-4)
+        assert found.distance == pytest.approx(known[3])
+
+
 def test_shared_attributes_are_those_with_the_same_value(graph, points):
     values = np.asarray(graph.attributes)
     one, other = (int(row) for row in np.flatnonzero(values[:, 0])[:2])

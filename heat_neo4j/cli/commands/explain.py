@@ -84,6 +84,15 @@ def _shared(found: Explanation) -> Iterator[tuple[str, str]]:
     if link.n_attributes > len(attributes):
         attributes.append(f"and {link.n_attributes - len(attributes):,} more")
     yield "Attributes", ", ".join(attributes) or "no value in common"
+    yield from headed("Similar", _precedents(found))
+
+
+def _precedents(found: Explanation) -> Iterator[str]:
+    link, names = found.link, found.link.names
+    assert link.pattern is not None
+    for each in link.precedents:
+        likeness = f"distance {each.distance:.3f}" if each.cosine is None else f"cosine {each.cosine:.2f}"
+        yield f"{names[each.source]} -{link.pattern.type}-> {names[each.target]}  ({likeness})"
 
 
 def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Iterator[str]:

@@ -130,10 +130,16 @@ def test_a_time_limit_ends_the_training_and_publishes_what_there_is(invoke, cyph
 
 
 def test_check_lists_what_matches(invoke, cypher):
+    cypher("MATCH (n:CliPaper {key: 0}) SET n.`a note` = 'x'")
     result = invoke("check", "--label", "CliPaper", "--attribute", "year")
     assert "Nodes         40: CliPaper 40\n" in result.stdout
     assert "Relationships 80: CLI_CITES 80\n" in result.stdout
     assert "Attributes    year: number, 1 column\n" in result.stdout
+    assert "Not read      a note, key: --attribute or --text reads them\n" in result.stdout
+    assert json_of(invoke("check", "--label", "CliPaper", "--key", "key", "--json"))["unread"] == [
+        "a note",
+        "year",
+    ]
     assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
 from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import facts, headed
@@ -63,6 +63,8 @@ def _lines(report: ProjectionReport) -> Iterator[tuple[str, str]]:
     if report.attributes:
         yield "Recipe", report.recipe
         yield from (("", f"{_name(attribute)}: {attribute['holds']}") for attribute in report.attributes)
+    if report.unread:
+        yield "Not read", f"{display_text(report.unread)}: --attribute or --text reads them"
     yield from headed("Advice", report.advice)
     yield from headed("Problems", report.problems or ["none: `heat embed` can run"])
 

@@ -27,7 +27,7 @@ from heat_neo4j.database.read.counts import count_by_type
 from heat_neo4j.database.read.nodes import NodeTable, Positions, key_problems
 from heat_neo4j.database.read.reader import name_of, read_properties, read_relationships
 from heat_neo4j.database.read.relationships import RelationshipTable
-from heat_neo4j.database.read.scope import Scope
+from heat_neo4j.database.read.scope import Scope, keys_of_nodes
 from heat_neo4j.database.statements import quote_identifier
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.patterns import observed_patterns
@@ -61,6 +61,8 @@ class ProjectionReport(Result):
     attributes : tuple of mapping
         For each readable attribute: "property", "label" if it applies to one, "kind", "columns" (a count),
         "missing" (a count of nodes) and "holds" (a short description of its recipe).
+    unread : tuple of str
+        Other properties of the nodes, from a sample.
     advice : tuple of str
         One line per probable mistake that stops nothing.
     recipe_problem : str, optional
@@ -79,6 +81,7 @@ class ProjectionReport(Result):
     patterns: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     attributes: tuple[Mapping[str, Any], ...] = ()
+    unread: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     recipe_problem: str | None = None
     recipe: str = ""
@@ -123,17 +126,20 @@ def check_projection(
         *property_problems,
         *_untrainable(projection, nodes, relationships),
     ]
+    labels = {label: int(mask.sum()) for label, mask in nodes.label_masks().items()}
+    read = {*projection.keys.properties, *(attribute.key for attribute in projection.all_attributes)}
     return replace(
         report,
         problems=tuple(problems),
         nodes=nodes.size,
-        labels={label: int(mask.sum()) for label, mask in nodes.label_masks().items()},
+        labels=labels,
         types=(types := count_by_type(connection, scope)),
         patterns=_patterns(nodes, relationships),
         counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
+        unread=tuple(name for name in keys_of_nodes(connection, list(labels)) if name not in read),
         advice=(
-            *key_advice(connection, projection, nodes.label_masks()),
+            *key_advice(connection, projection, labels),
             *time_advice(connection, projection, types),
             *properties.advice,
         ),

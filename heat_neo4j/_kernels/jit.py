@@ -1,20 +1,11 @@
 """Numba's `njit` with a fault-tolerant cache: a missing or broken cache costs a compilation, not a run."""
 
-import logging
-import os
-import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config
 from numba.core.caching import FunctionCache, NullCache
-
-_TEMPORARY = "heat-neo4j-"  # prefix of temporary folders
-_log = logging.getLogger(__name__)
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # Numba has no types
@@ -39,8 +30,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba has no types
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function as ``numba.njit`` does, with the same options.
 
-    With `cache`, compiled code is stored in Numba's cache (``NUMBA_CACHE_DIR``, next to the module, or the
-    user's cache), or, if none is writable, in a temporary folder of the user.
+    With `cache`, compiled code is stored in Numba's cache: ``NUMBA_CACHE_DIR``, next to the module, or the
+    user's cache. If none is writable, every process compiles.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -57,37 +48,8 @@ def compile_for(kernel: Any, *arguments: Any) -> None:
     kernel.compile(tuple(numba.typeof(each) for each in arguments))
 
 
-def cache_folder(kernel: Any) -> tuple[Path | None, bool]:
-    """Return the folder of a kernel's compiled code, or None, and whether it is permanent."""
-    if kernel.stats.cache_path is None:
-        return None, False
-    folder = Path(kernel.stats.cache_path)
-    return folder, not folder.is_relative_to(tempfile.gettempdir()) or _TEMPORARY not in str(folder)
-
-
 def _cache_of(function: Callable[..., Any]) -> Any:
     try:
         return _Cache(function)
-    except RuntimeError:  # Numba has found no folder
-        pass
-    folder = _temporary_folder()
-    if folder is not None:
-        config.CACHE_DIR = folder  # other packages' functions have the same problem
-        with suppress(RuntimeError):
-            cache = _Cache(function)
-            _log.warning("no cache folder is writable; compiled code is stored in %s", folder)
-            return cache
-    return NullCache()
-
-
-def _temporary_folder() -> str | None:
-    """Return a folder that only the user can write to, as its code is executed; None if that fails."""
-    try:
-        folder = Path(tempfile.gettempdir()) / f"{_TEMPORARY}{os.geteuid()}"
-        with suppress(FileExistsError):
-            folder.mkdir(0o700)
-        status = folder.lstat()
-        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-        return str(folder) if ours else tempfile.mkdtemp(prefix=_TEMPORARY)
-    except OSError:
-        return None
+    except RuntimeError:  # Numba has found no writable folder
+        return NullCache()

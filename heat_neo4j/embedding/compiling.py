@@ -19,24 +19,22 @@ from scipy import sparse
 from heat_neo4j._kernels.buckets import train_bucket
 from heat_neo4j._kernels.chains import choose, have_chain
 from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
-from heat_neo4j._kernels.jit import cache_folder, compile_for
-from heat_neo4j._kernels.pairs import Negatives, list_negatives
-from heat_neo4j._kernels.random import alias_slots
-from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, nearest_absent
+from heat_neo4j._kernels.jit import compile_for
+from heat_neo4j._kernels.pairs import list_negatives
+from heat_neo4j._kernels.sweeps import nearest_absent
 from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._kernels.walks import draw_block
-from heat_neo4j._kernels.worksharing import share_work
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.random import make_keys
-from heat_neo4j._utils.threads import ALONE, WorkerThreads, available_processors
+from heat_neo4j._utils.threads import available_processors
 from heat_neo4j.embedding.coarse_graph import coarsen
-from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
+from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import make_walks
-from heat_neo4j.geometry.search import Candidates, PartnerSearch
+from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
 
 COMPILING = "compiling (only once)"  # progress stage, shown only if something is compiled
@@ -53,21 +51,20 @@ class CompiledCode:
     """The on-disk cache of compiled code."""
 
     folder: Path | None  # None if no folder is writable
-    lasts: bool  # whether it survives a restart of the machine
     is_there: bool  # whether all kernels that every run needs are compiled
 
 
 def compiled_code() -> CompiledCode:
     """Return the location and state of the cache of compiled code."""
-    return CompiledCode(*cache_folder(train_batches), _is_compiled())
+    folder = train_batches.stats.cache_path
+    return CompiledCode(None if folder is None else Path(folder), _is_compiled())
 
 
 def make_ready(on_progress: Progress, *, by_buckets: bool = False) -> bool:
     """Compile the kernels for training and link search if needed; return whether anything was compiled.
 
     The kernels for clustering and training by buckets, which large graphs need, are compiled only with
-    `by_buckets`. Compiled code is cached in the package's folder, the user's cache or a temporary folder: the
-    first that is writable.
+    `by_buckets`.
     """
     with_buckets = by_buckets and not _is_ready(train_bucket)
     if _is_compiled() and not with_buckets:
@@ -147,19 +144,13 @@ def _compile_walks() -> None:
 
 
 def _compile_training() -> None:
-    """Compile training, without the walks of the other half, and the nearest-pair search."""
+    """Compile training in batches, and the nearest-pair search."""
     keys, n = make_keys(0), 8
     walks = make_walks(_ring(), alpha=0.0, walk_length=4, key=keys.walks)
-    nothing = np.zeros(n + 1, dtype=np.int64)
-    listed = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint64)
-    pair_set = make_pair_set(n, 1, 4, 1)
-    negatives = Negatives(alias_slots(np.ones(n)), np.ones(n, dtype=np.bool_), nothing, *listed, *pair_set)
-    train(start_points(n, 2, keys.start), walks, negatives, _SCHEDULE, keys, team=_Compiler(train_batches))
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=1, negative_exponent=0.5)
     points = start_points(n, 2, keys.start)
-    roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
-    links = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    candidates = Candidates(np.ascontiguousarray(points[:, :-1].T), points[:, -1].copy(), *links, roles)
-    PartnerSearch(candidates).partners(ALONE, range(n), 1, np.inf, 1.0)
+    train(points, walks, pairs.negatives, _SCHEDULE, keys)
+    nearest_neighbours(points, 1, n_threads=1)
 
 
 @cache
@@ -174,19 +165,6 @@ def _compile_buckets() -> None:
 
 
 _PARTS: dict[str, Callable[[], None]] = {"walks": _compile_walks, "training": _compile_training}
-
-
-class _Compiler(WorkerThreads):
-    """Compiles one kernel for the types of its arguments, without calling any."""
-
-    def __init__(self, kernel: Any) -> None:
-        super().__init__(1)
-        self._kernel = kernel
-
-    def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
-        """Compile the kernel; skip all others."""
-        if function is self._kernel:
-            compile_for(function, *arguments, share_work(1), 0, 1)
 
 
 def _ring(n: int = 8) -> Graph:

@@ -57,7 +57,7 @@ def test_as_json_it_says_the_same():
     assert document["version"] == heat_neo4j.__version__
     assert document["processors"] == available_processors()[0]
     assert 0 < document["free_memory"] <= document["memory"]
-    assert document["compiled"] == {"folder": document["compiled"]["folder"], "lasts": True, "is_there": True}
+    assert document["compiled"] == {"folder": document["compiled"]["folder"], "is_there": True}
     assert document["extras"]["plot"] == {"matplotlib": metadata.version("matplotlib")}
     assert (document["server"], document["problems"]) == (None, [])
 
@@ -91,12 +91,11 @@ def test_what_is_not_installed_but_runs_is_told(monkeypatch):
 @pytest.mark.parametrize(
     ("compiled", "text", "code"),
     [
-        (CompiledCode(None, False, False), "not cached", 14),
-        (CompiledCode(Path("/x"), True, True), "kept in /x", 0),
+        (CompiledCode(None, False), "not cached", 14),
+        (CompiledCode(Path("/x"), True), "kept in /x", 0),
         (
-            CompiledCode(Path("/x"), False, False),
-            "none yet; the first run compiles it in some seconds, kept in /x, a temporary folder: "
-            "set NUMBA_CACHE_DIR to a permanent one",
+            CompiledCode(Path("/x"), False),
+            "none yet; the first run compiles it in some seconds, kept in /x",
             0,
         ),
     ],

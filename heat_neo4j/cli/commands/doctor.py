@@ -80,8 +80,7 @@ def _compiled(here: Installation) -> str:
     if here.compiled.folder is None:
         return "not cached"
     state = "" if here.compiled.is_there else "none yet; the first run compiles it in some seconds, "
-    advice = "" if here.compiled.lasts else ", a temporary folder: set NUMBA_CACHE_DIR to a permanent one"
-    return f"{state}kept in {here.compiled.folder}{advice}"
+    return f"{state}kept in {here.compiled.folder}"
 
 
 def _extra(extra: str, distributions: Mapping[str, str | None]) -> str:

@@ -31,6 +31,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +51,6 @@ from heat_neo4j.inputs.edges import edge_types, make_matrix, make_relationships
 from heat_neo4j.inputs.names import check_names_meet
 
 _HEADER_HINT = "; if this is a header, name two of its columns source and target"
-_DELIMITERS = {".tsv": "\t", ".csv": ","}
 _DECIMAL_COMMA = re.compile(r"[^,]*|[+-]?[0-9]+,[0-9]+")
 _BLANKS = re.compile(r"\S+\s+\S+\s+[+-]?[0-9]+,[0-9]+")
 _ZEROS = frozenset({"0", "0.0"})
@@ -282,58 +282,52 @@ def _as_columns(name: str) -> str:
 
 def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
     """Yield each line that is not empty; with `comments`, lines that start with ``#`` are none."""
-    endings = [ending.lower() for ending in path.suffixes]
-    zipped = endings[-1:] == [".gz"]
-    delimiter = _DELIMITERS.get("".join(endings[:-1] if zipped else endings)[-4:])
-    if delimiter is None:
+    name = path.name.lower()
+    if not name.removesuffix(".gz").endswith((".tsv", ".csv")):
         raise ProjectionError(f"{path}: the name must end in .tsv, .csv, .tsv.gz or .csv.gz")
+    text = _text_of(path)
+    delimiter, decimal_comma = "\t", False
+    if name.removesuffix(".gz").endswith(".csv"):
+        delimiter, decimal_comma = _delimiter(path, text, comments=comments)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
     try:
-        opener: Any = gzip.open if zipped else open
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
-            begin = []
-            for line in text:
-                begin.append(line)
-                if line.strip() and not (comments and line.lstrip().startswith("#")):
-                    break
-            delimiter, decimal_comma = _delimiter(path, delimiter, "".join(begin[-1:]).strip(), len(begin))
-            reader = csv.reader(chain(begin, text), delimiter=delimiter, strict=True)
-            for cells in reader:
-                number = reader.line_num
-                stripped = [cell.strip() for cell in cells]
-                if any(stripped) and not (comments and stripped[0].startswith("#")):
-                    yield _Line(path, number, stripped, decimal_comma)
+        for cells in reader:
+            number = reader.line_num
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped) and not (comments and stripped[0].startswith("#")):
+                yield _Line(path, number, stripped, decimal_comma)
+    except csv.Error as error:
+        raise ProjectionError(f"{path}:{number + 1}: not text in columns: {error}") from error
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file, gzipped or not."""
+    try:
+        content = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            content = gzip.decompress(content)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        number, byte = _undecodable(path, opener)
+        number, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start]
         advice = "save the file as UTF-8, such as with `iconv -f latin1 -t utf-8`"
         raise ProjectionError(f"{path}:{number}: byte 0x{byte:02x} is not UTF-8: {advice}") from error
-    except (csv.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ProjectionError(f"{path}:{number + 1}: not text in columns: {error}") from error
-    except OSError as error:
-        raise ProjectionError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ProjectionError(f"{path}: cannot be read: {getattr(error, 'strerror', '') or error}") from error
 
 
-def _undecodable(path: Path, opener: Any) -> tuple[int, int]:
-    """Return the number of the first line that is not UTF-8, and its first wrong byte."""
-    with opener(path, "rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return number, line[error.start]
-    raise AssertionError("each line is UTF-8")  # it was not a moment ago
-
-
-def _delimiter(path: Path, usual: str, first: str, number: int) -> tuple[str, bool]:
-    """Return the delimiter, and whether numbers have decimal commas, from the first line."""
-    if usual != ",":
-        return usual, False
-    if ";" in first and all(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in first.split(";")):
-        return ";", True
-    if _BLANKS.fullmatch(first):
-        what = f"blanks separate the columns of {first!r}"
-        raise ProjectionError(f"{path}:{number}: {what}: use commas or semicolons, or tabs in a .tsv file")
-    return usual, False
+def _delimiter(path: Path, text: str, *, comments: bool) -> tuple[str, bool]:
+    """Return the delimiter of a .csv file, and whether numbers have decimal commas, by its first line."""
+    for number, line in enumerate(map(str.strip, StringIO(text)), start=1):
+        if not line or (comments and line.startswith("#")):
+            continue
+        if ";" in line and all(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in line.split(";")):
+            return ";", True
+        if _BLANKS.fullmatch(line):
+            advice = "use commas or semicolons, or tabs in a .tsv file"
+            raise ProjectionError(f"{path}:{number}: blanks separate the columns of {line!r}: {advice}")
+        break
+    return ",", False
 
 
 @dataclass(frozen=True, eq=False)
@@ -511,22 +505,14 @@ def _sorted_keys(
     return ([int(text) for text in ordered] if whole else ordered), rows
 
 
-class _Merged(NamedTuple):
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    type: NDArray[np.int64]
-    time: NDArray[np.float64] | None
-
-
-def _merge(rows: NDArray[np.int64], lines: _EdgeLines, n: int) -> _Merged:
+def _merge(rows: NDArray[np.int64], lines: _EdgeLines, n: int) -> _EdgeLines:
     """Sum weights, and take the earliest time, of lines with one source, target and type; sort by these.
 
     `rows` are the rows of the codes of nodes.
     """
     source, target, n_types = rows[lines.source], rows[lines.target], max(len(lines.types), 1)
     if not len(source):
-        return _Merged(source, target, lines.weight, lines.type, lines.time)
+        return lines
     # By weight too: the order of lines must not show.
     order = np.lexsort((lines.weight, lines.type, target, source))
     codes = ((source * n + target) * n_types + lines.type)[order]
@@ -534,7 +520,8 @@ def _merge(rows: NDArray[np.int64], lines: _EdgeLines, n: int) -> _Merged:
     pairs, types = np.divmod(codes, n_types)
     # fmin passes over NaN; adding 0 makes -0.0 the 0.0 that it equals.
     earliest = None if lines.time is None else np.fmin.reduceat(lines.time[order] + 0.0, starts)
-    return _Merged(pairs // n, pairs % n, np.add.reduceat(lines.weight[order], starts), types, earliest)
+    weight = np.add.reduceat(lines.weight[order], starts)
+    return lines._replace(source=pairs // n, target=pairs % n, weight=weight, type=types, time=earliest)
 
 
 def _features(table: _Table, rows: Mapping[str, int]) -> sparse.csr_array:

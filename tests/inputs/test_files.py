@@ -271,8 +271,8 @@ def test_missing_and_cut_off_files(write, tmp_path):
         read_graph_files(tmp_path / "e.csv")
     whole = write("whole.csv.gz", "a,b\n" * 10_000).read_bytes()
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ProjectionError, match=r"cut\.csv\.gz:\d+: not text in columns"):
+    with pytest.raises(ProjectionError, match=r"cut\.csv\.gz: cannot be read: "):
         read_graph_files(tmp_path / "cut.csv.gz")
     (tmp_path / "plain.csv.gz").write_text("a,b\n")
-    with pytest.raises(ProjectionError, match=r"plain\.csv\.gz:1: not text in columns"):
+    with pytest.raises(ProjectionError, match=r"plain\.csv\.gz: cannot be read: Not a gzipped file"):
         read_graph_files(tmp_path / "plain.csv.gz")

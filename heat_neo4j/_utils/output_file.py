@@ -11,13 +11,6 @@ from typing import BinaryIO
 
 from heat_neo4j.errors import ConfigError
 
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # errors of some network file systems for a folder
 
 
@@ -100,8 +93,7 @@ def _target(path: Path, name: str) -> Path:
     except OSError as error:
         raise ConfigError(f"{name} {path}: cannot be written: {error.strerror}") from error
     if not stat.S_ISREG(mode):
-        kind = next((text for is_kind, text in _KINDS if is_kind(mode)), "no file")
-        raise ConfigError(f"{name} {path}: is {kind}; give the name of a regular file")
+        raise ConfigError(f"{name} {path}: is not a regular file")
     return target
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import printable
-from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page_data
 from heat_neo4j.explore.facets import Facet, Groups
 from heat_neo4j.explore.page_data import Links
@@ -22,36 +21,13 @@ from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph
 
 NAME, VERSION = "twgl.js", "7.0.0"
-INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
-"""Integrity hash of the npm package, as in npm's lock files."""
+SCRIPT, LICENCE = "vendor/twgl.js", "vendor/twgl-LICENSE.md"
 
-SCRIPT, LICENCE = "twgl.js", "twgl-LICENSE.md"
-SHA256 = {
-    SCRIPT: "bc94a897aa369db1af4b32b33d069ad92aa1032688dfec4ace0656eca404b032",
-    LICENCE: "87a5a44b12faff1205d5325b67b26216404fec66f08db2df4d448bff42f4d668",
-}
-
-_FOLDER = files("heat_neo4j.explore").joinpath("assets", "vendor")
 _SOURCES = (
     "geometry.js", "colours.js", "data.js", "scene.js", "webgl.js", "canvas.js", "labels.js",
     "sheet.js", "picture.js", "panel.js", "interaction.js", "main.js",
 )  # fmt: skip
 _PLACEHOLDER = re.compile(r"\{\{([a-z]+)\}\}")
-
-
-def check_library() -> None:
-    """Raise ConfigError if the drawing library is missing, before the long work."""
-    for name in SHA256:
-        _read_pinned(name)
-
-
-def _read_pinned(name: str) -> str:
-    source = _FOLDER.joinpath(name)
-    content = source.read_bytes() if source.is_file() else b""
-    if hashlib.sha256(content).hexdigest() != SHA256[name]:
-        library = f"the drawing library {NAME} {VERSION}"
-        raise ConfigError(f"{name} of {library} is missing or changed: install heat-neo4j again")
-    return content.decode("utf-8")
 
 
 def build_page(
@@ -98,16 +74,15 @@ def build_page(
 
 def _assemble(parts: Mapping[str, Any], title: str, note: str) -> str:
     """Return the page around its data. Its security policy allows only the built-in scripts, by hash."""
-    check_library()
     title = printable(title) or "Hyperbolic embedding"
     style = _asset("page.css")
     sources = ["(() => {", '"use strict";', *map(_asset, _SOURCES), "})();"]  # nothing in it is global
-    library, program = _inline(_read_pinned(SCRIPT)), _inline("\n".join(sources))
+    library, program = _inline(_asset(SCRIPT)), _inline("\n".join(sources))
     pieces = {
         "policy": _policy(style, library, program),
         "title": html.escape(title),
         "style": style,
-        "licence": f"\n{NAME} {VERSION}\n\n{_read_pinned(LICENCE).strip()}\n",
+        "licence": f"\n{NAME} {VERSION}\n\n{_asset(LICENCE).strip()}\n",
         "library": library,
         "program": program,
         "heading": html_safe_json({"title": title, "note": printable(note)}),

@@ -40,7 +40,14 @@ def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
 
     The legend shows the names unchanged and in this order; they may contain figures.
     """
-    axes = _draw_rates(curves, "false positive rate", "true positive rate", "lower right", ax)
+    if not curves:
+        raise ValueError("curves must not be empty")
+    axes = diagram(ax, 6.4, 6.0, x="false positive rate", y="true positive rate")
+    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    entries = {}
+    for (name, (xs, ys)), style in zip(curves.items(), _styles(), strict=False):
+        (entries[name],) = axes.plot(xs, ys, **style)
+    add_legend(axes, entries, loc="lower right")
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
     return axes
 
@@ -53,24 +60,6 @@ def plot_roc_panels(curves: Mapping[str, Mapping[str, Curve]]) -> Axes:
         plot_roc(of_methods, ax=axes)
         add_heading(axes, name)
     return panels[0]
-
-
-def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:
-    if not curves:
-        raise ValueError("curves must not be empty")
-    for name, curve in curves.items():
-        for values in map(np.asarray, curve):
-            if values.shape != np.shape(curve[0]) or values.ndim != 1 or not values.size:
-                raise ValueError(f"curve {name!r} must be two arrays of one length")
-            if not ((values >= 0.0) & (values <= 1.0)).all():
-                raise ValueError(f"curve {name!r} is not within [0, 1]")
-    axes = diagram(ax, 6.4, 6.0, x=x, y=y)
-    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    entries = {}
-    for (name, (xs, ys)), style in zip(curves.items(), _styles(), strict=False):
-        (entries[name],) = axes.plot(xs, ys, **style)
-    add_legend(axes, entries, loc=legend)
-    return axes
 
 
 def _styles() -> Iterator[dict[str, Any]]:

@@ -70,10 +70,8 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
     """
     caption = key_from("--caption", options["caption"])
     check_output(output, "--output")
-    from heat_neo4j.explore.page import check_library
     from heat_neo4j.explore.published import read_page_data
 
-    check_library()
     fields = {name: options[name] for name in ("color_by", "show", "clusters", "n_threads")}
     with open_store(options) as store, Reporter() as progress:
         data = read_page_data(store, model, caption=caption, **fields, on_progress=progress)

@@ -1,7 +1,7 @@
 """Worker threads for compiled functions, the number of available processors, and single-threaded BLAS."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from math import ceil
@@ -90,10 +90,6 @@ class WorkerThreads:
     def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
         """Call a function that shares no work on one of `n_threads` other threads."""
         return self._others.submit(function, *arguments)
-
-    def map(self, function: Callable[..., Result], calls: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-        """Yield ``function(team, *call)`` for each call, one at a time; the team is this one."""
-        return (function(self, *call) for call in calls)
 
     def __enter__(self) -> Self:
         return self

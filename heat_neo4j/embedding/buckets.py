@@ -47,23 +47,11 @@ def usual_parts(n_nodes: int, n_components: int, n_walks: int) -> int:
     return max(_FEWEST_PARTS, 2 * ceil(n_parts / 2))
 
 
-def train_by_buckets(
-    tasks: BucketTasks,
-    workers: BucketWorkers,
-    *,
-    time_limit: float | None,
-    latest: float,
-    on_batch: Callable[[int, int], None],
-) -> Trained | None:
-    """Train as `train` does; return None once a point's time coordinate exceeds `latest`.
+class BucketTraining:
+    """Runs the tasks round by round, and tracks the turn of each part's latest points and means.
 
     A bucket counts as one batch per part. Tasks with results in the store are not repeated.
     """
-    return _Training(tasks, workers, time_limit, latest, on_batch).run()
-
-
-class _Training:
-    """Runs the tasks round by round, and tracks the turn of each part's latest points and means."""
 
     def __init__(
         self,
@@ -83,7 +71,7 @@ class _Training:
         self._counts = np.zeros(3, dtype=np.int64)  # pairs, skipped, damped
 
     def run(self) -> Trained | None:
-        """Train all rounds."""
+        """Train as `train` does; return None once a point's time coordinate exceeds `latest`."""
         tasks, pace = self._tasks, self._pace
         if tasks.has_diverged():
             return None

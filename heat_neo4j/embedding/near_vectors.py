@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,22 +24,14 @@ EXACT = 6_000
 _LEAF, _TREES, _FIRST = 128, 8, 16
 
 
-class VectorColumns(NamedTuple):
-    """The vector attributes of a graph."""
+def vector_rows(graph: Graph) -> NDArray[np.float32] | None:
+    """Return the vectors of a graph, shape (N, W), W a multiple of 16; None if it has none.
 
-    rows: NDArray[np.float32]  # (N, W): of length 1, or 0 for nodes without a vector; W % 16 == 0
-    n_attributes: int
-
-
-def vector_columns(graph: Graph) -> VectorColumns | None:
-    """Return the vectors of a graph; None if it has none.
-
-    Several vectors of a node are joined, so that their cosines are averaged.
+    Rows are of length 1, or 0 for nodes without a vector. Several vectors of a node are joined, so that their
+    cosines are averaged.
     """
     vectors = [columns for entry, columns, _ in graph.attribute_blocks() if is_vector(entry)]
-    if not vectors:
-        return None
-    return VectorColumns(_joined(graph, vectors), len(vectors))
+    return _joined(graph, vectors) if vectors else None
 
 
 def with_attributes(graph: Graph, keeps: Sequence[bool]) -> Graph:
@@ -73,10 +65,10 @@ def near_lists(
 
 def near_matrix(graph: Graph, k: int) -> sparse.csr_array | None:
     """Return the cosines of each node with its `k` most similar ones, shape (N, N); None without vectors."""
-    vectors = vector_columns(graph)
-    if vectors is None:
+    rows = vector_rows(graph)
+    if rows is None:
         return None
-    near, cosines = nearest(vectors.rows, k)
+    near, cosines = nearest(rows, k)
     there = near != kernels.NOBODY
     parts = cosines[there].astype(np.float64), near[there], np.append(0, np.cumsum(there.sum(axis=1)))
     return sparse.csr_array(parts, shape=(graph.n_nodes, graph.n_nodes))

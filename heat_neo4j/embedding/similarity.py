@@ -20,7 +20,7 @@ from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.kinds import Kind, Recipe, is_text
 from heat_neo4j.attributes.vectors import is_vector
-from heat_neo4j.embedding.near_vectors import near_lists, vector_columns, with_attributes
+from heat_neo4j.embedding.near_vectors import near_lists, vector_rows, with_attributes
 from heat_neo4j.embedding.near_words import Words
 from heat_neo4j.graph import Graph
 
@@ -176,10 +176,11 @@ def _lists(
     The weight of vectors is their number, that of a text `of_text`.
     """
     assert graph.attributes is not None
-    vectors = vector_columns(graph)
+    vectors = vector_rows(graph)
     lists: list[tuple[int, NDArray[np.int32], NDArray[np.float32]]] = []
     if vectors is not None:
-        lists.append((vectors.n_attributes, *near_lists(vectors.rows, team)))
+        n_vectors = sum(map(is_vector, graph.provenance.attribute_recipe))
+        lists.append((n_vectors, *near_lists(vectors, team)))
     for entry, columns, _ in graph.attribute_blocks():
         if is_text(entry):
             lists.append((of_text, *Words.of(graph.attributes[:, columns]).near_lists(team)))

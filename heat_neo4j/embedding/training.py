@@ -17,7 +17,7 @@ from heat_neo4j._utils.scratch import slices
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.batches import train_by_batches
 from heat_neo4j.embedding.bucket_tasks import BucketTasks
-from heat_neo4j.embedding.buckets import BucketWorkers, train_by_buckets, usual_parts
+from heat_neo4j.embedding.buckets import BucketTraining, BucketWorkers, usual_parts
 from heat_neo4j.embedding.parts import hubs_of
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.walks import Walks
@@ -135,7 +135,7 @@ def train_tasks(
 
     def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
         slower = replace(tasks, halved=halved)
-        return train_by_buckets(slower, workers, time_limit=left, latest=latest, on_batch=on_batch)
+        return BucketTraining(slower, workers, left, latest, on_batch).run()
 
     return until_it_holds(attempt, tasks.start, tasks.schedule, time_limit)
 

@@ -26,8 +26,6 @@ from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import check_points
 
-Partners = tuple[NDArray[np.float64], NDArray[np.int64]]
-
 _ROWS_PER_REPORT = 8192  # nodes between progress reports
 
 
@@ -208,7 +206,7 @@ class PartnerSearch:
         on_progress: Progress,
         stage: str = "links",
         epsilon: float = 0.0,
-    ) -> Partners:
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return distances and nodes of the k nearest unlinked partners of m nodes, shape (m, k).
 
         Results are sorted by (distance, partner) and padded with infinity and `NO_PARTNER`. Partners farther
@@ -222,32 +220,16 @@ class PartnerSearch:
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
         places = self._place[rows]
         order = np.argsort(places, kind="stable")  # nearby nodes visit the same blocks
-        batches = [order[begin : begin + _ROWS_PER_REPORT] for begin in range(0, len(rows), _ROWS_PER_REPORT)]
         is_laid_out_alike = self._blocks.points.shape[1] <= PROJECTED
         stretch = (1.0 + epsilon) ** 2 if is_laid_out_alike else 1.0
-        calls = [(_as_range(places[batch]), k, bound, stretch) for batch in batches]
-        done = 0
-        on_progress(stage, done, len(rows))
-        for batch, partners in zip(batches, workers.map(self.partners, calls), strict=True):
-            distance[batch], partner[batch] = partners
-            done += len(batch)
-            on_progress(stage, done, len(rows))
+        on_progress(stage, 0, len(rows))
+        for begin in range(0, len(rows), _ROWS_PER_REPORT):
+            batch = order[begin : begin + _ROWS_PER_REPORT]
+            found = np.empty((len(batch), k)), np.empty((len(batch), k), dtype=np.int64)
+            workers.run(nearest_absent, *self._blocks, *self._links, places[batch], bound, stretch, *found)
+            distance[batch], partner[batch] = found
+            on_progress(stage, begin + len(batch), len(rows))
         return distance, partner
-
-    def partners(
-        self, team: WorkerThreads, places: range | NDArray[np.int64], k: int, bound: float, stretch: float
-    ) -> Partners:
-        """Return the result of `nearest` for the nodes at some positions."""
-        partners = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
-        places = np.asarray(places, dtype=np.int64)
-        team.run(nearest_absent, *self._blocks, *self._links, places, bound, stretch, *partners)
-        return partners
-
-
-def _as_range(places: NDArray[np.int64]) -> range | NDArray[np.int64]:
-    """Return strictly increasing numbers as a range if possible, which is cheap to serialise."""
-    first, last = int(places[0]), int(places[-1])
-    return range(first, last + 1) if last - first + 1 == len(places) else places
 
 
 def _unordered(rows: NDArray[np.int64], distance: NDArray[np.float64], partner: NDArray[np.int64]) -> Pairs:

@@ -38,18 +38,17 @@ def best_of_shortlists(
     Pairs with scores below `least` may be missing. Calls `on_progress` with ("links", sources done, total
     sources).
     """
-    total, done = len(lists.sources), 0
+    total = len(lists.sources)
     pruned = None
     if scorer.features and least > -np.inf:
         pruned = PrunedScorer(scorer, least, _sample(lists))
-    calls = [(begin, min(begin + BLOCK_SOURCES, total)) for begin in range(0, total, BLOCK_SOURCES)]
+    block = _Block(scorer, pruned, lists, width)
     found = [(np.empty((0, 2), dtype=np.int64), np.empty(0))]
-    on_progress("links", done, total)
-    for (_, done), best in zip(
-        calls, workers.map(_Block(scorer, pruned, lists, width).best, calls), strict=True
-    ):
-        found.append(best)
-        on_progress("links", done, total)
+    on_progress("links", 0, total)
+    for begin in range(0, total, BLOCK_SOURCES):
+        end = min(begin + BLOCK_SOURCES, total)
+        found.append(block.best(workers, begin, end))
+        on_progress("links", end, total)
     pairs, scores = zip(*found, strict=True)
     return np.concatenate(pairs), np.concatenate(scores)
 

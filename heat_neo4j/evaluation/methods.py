@@ -8,8 +8,6 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
@@ -34,8 +32,6 @@ from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
 from heat_neo4j.linkpred.splits import latest_or_random
 from heat_neo4j.linkpred.stack import stack
 from heat_neo4j.patterns import Pattern
-
-Array = NDArray[np.float64]
 
 SEEDS = (0, 1, 2, 3, 4)
 
@@ -195,9 +191,11 @@ def _by_any_type(baseline: Callable[[Graph], DirectedScorer]) -> Baseline:
 
 
 def _poincare_method(n_components: int, on_progress: Progress) -> Method:
-    return for_all_patterns(
-        lambda graph, seed: DistanceScorer(_poincare(graph, seed, n_components, on_progress))
-    )
+    def scorer(graph: Graph, seed: int) -> DirectedScorer:
+        progress = prefixed(on_progress, f"seed {seed}: ")
+        return DistanceScorer(poincare_embedding(graph, n_components, seed, progress))
+
+    return for_all_patterns(scorer)
 
 
 def _attribute_cosine(graph: Graph, pattern: Pattern | None) -> DirectedScorer:
@@ -205,10 +203,6 @@ def _attribute_cosine(graph: Graph, pattern: Pattern | None) -> DirectedScorer:
     if scorer is None:
         raise BaselineUnavailableError("the graph has no attributes")
     return scorer
-
-
-def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
-    return poincare_embedding(graph, n_components, seed, prefixed(on_progress, f"seed {seed}: "))
 
 
 class OwnRows:

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from heat_neo4j._utils.display import printable
 from heat_neo4j._utils.output_file import write_output
@@ -40,8 +38,6 @@ _DOTS_PER_INCH = 160
 _LETTER = 9.5
 _LETTERS_PER_INCH = 12.0
 _HANDLE = 6  # letters that a legend's sign takes, and the space after its text
-_LARGE = 250_000  # bytes
-_STRENGTHS = (0.06, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 
 
 def check_installed() -> None:
@@ -150,51 +146,17 @@ def add_heading(ax: Axes, text: str) -> None:
 def save_picture(ax: Axes, path: str | Path) -> None:
     """Save the figure of `ax` in the format of the ending (`FORMATS`); the same figure gives the same bytes.
 
-    A .png of more than 250 kB, such as a disk of thousands of arcs, is stored with a palette of tints of the
-    colours used here, which takes a quarter of the room. An existing regular file is replaced
-    atomically. A `ConfigError` is raised for an unknown ending, or if the file cannot be written.
+    An existing regular file is replaced atomically. A `ConfigError` is raised for an unknown ending, or if
+    the file cannot be written.
     """
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        raise ConfigError(f"a picture's name must end in {', '.join(FORMATS)}, got {target.name!r}")
-    write_output(target, _rendered(ax, target.suffix.lower()[1:]), "picture")
-
-
-def _rendered(ax: Axes, kind: str) -> bytes:
-    """Return the figure as the bytes of a file without a date or random names."""
     from matplotlib import rc_context
 
-    undated: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in FORMATS:
+        raise ConfigError(f"a picture's name must end in {', '.join(FORMATS)}, got {target.name!r}")
+    undated: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
     buffer = BytesIO()
-    with rc_context({"svg.hashsalt": "heat"}):
-        ax.figure.savefig(buffer, format=kind, metadata=undated)  # type: ignore[union-attr]
-    picture = buffer.getvalue()
-    return _with_palette(picture) if kind == "png" and len(picture) > _LARGE else picture
-
-
-def _with_palette(picture: bytes) -> bytes:
-    """Return a .png with each pixel in the nearest tint: palettes made from the picture drop rare hues."""
-    from PIL import Image
-
-    with Image.open(BytesIO(picture)) as image:
-        pixels = np.asarray(image.convert("RGB"), dtype=np.int64)
-    tints = _tints()
-    packed = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
-    colours, place = np.unique(packed, return_inverse=True)
-    _, nearest = cKDTree(tints).query(np.stack((colours >> 16, colours >> 8 & 255, colours & 255), axis=1))
-    indexed = Image.fromarray(np.asarray(nearest)[place].reshape(packed.shape).astype(np.uint8), mode="P")
-    indexed.putpalette(tints.astype(np.uint8).tobytes())
-    buffer = BytesIO()
-    indexed.save(buffer, format="png", optimize=True)
-    return buffer.getvalue()
-
-
-def _tints() -> NDArray[np.float64]:
-    """Return white, and every colour from faint to full on the background, and darkened as labels are."""
-    from matplotlib.colors import to_rgb
-
-    face, paints = np.array(to_rgb(FACE)), np.array([to_rgb(colour) for colour in (*COLOURS, REST, INK)])
-    strength = np.array(_STRENGTHS)[:, None, None]
-    tints = [np.ones((1, 3)), face[None], *(strength * paints + (1.0 - strength) * face)]
-    tints += [0.6 * paints, 0.3 * paints + 0.5 * face]
-    return np.asarray(np.round(255.0 * np.concatenate(tints)))
+    with rc_context({"svg.hashsalt": "heat"}):  # no random names
+        ax.figure.savefig(buffer, format=kind[1:], metadata=undated)  # type: ignore[union-attr]
+    write_output(target, buffer.getvalue(), "picture")

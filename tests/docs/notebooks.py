@@ -22,9 +22,9 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from heat_neo4j.local_server.server import LocalServer
-from heat_neo4j.plots.style import _with_palette
 from tests.conftest import START_TIMEOUT, new_home
 from tests.support.documents import ROOT
+from tests.support.palette import with_palette
 
 FOLDER = ROOT / "docs" / "notebooks"
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
@@ -89,7 +89,7 @@ def stored(executed: NotebookNode) -> NotebookNode:
         for output in cell.outputs:
             data = output.get("data", {})
             if "image/png" in data:
-                small = _with_palette(base64.b64decode(data["image/png"]))
+                small = with_palette(base64.b64decode(data["image/png"]))
                 data["image/png"] = base64.b64encode(small).decode() + "\n"
                 data["text/plain"] = "a picture"
             if "text/html" in data:

@@ -23,15 +23,14 @@ def check_output(path: Path, name: str) -> None:
         raise ConfigError(f"{name} {path}: cannot be written: its folder is not writable")
 
 
-def write_output(path: Path, content: bytes, name: str, *, private: bool = False) -> None:
+def write_output(path: Path, content: bytes, name: str) -> None:
     """Write or replace a file atomically; keeps its permissions and follows symbolic links.
 
-    A new `private` file is readable only by its owner. Raises ConfigError, with `name` in its message, if
-    `path` is not a regular file or cannot be written.
+    Raises ConfigError, with `name` in its message, if `path` is not a regular file or cannot be written.
     """
     target = _target(path, name)
     try:
-        replace_file(target, content, _mode(target, private=private))
+        replace_file(target, content, _mode(target))
     except OSError as error:
         raise ConfigError(f"{name} {path}: cannot be written: {error.strerror}") from error
 
@@ -97,11 +96,9 @@ def _target(path: Path, name: str) -> Path:
     return target
 
 
-def _mode(target: Path, *, private: bool) -> int:
+def _mode(target: Path) -> int:
     with suppress(FileNotFoundError):
         return stat.S_IMODE(target.stat().st_mode)
-    if private:
-        return 0o600
     mask = os.umask(0)  # it can only be read by setting it
     os.umask(mask)
     return 0o666 & ~mask

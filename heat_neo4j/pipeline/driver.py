@@ -27,7 +27,6 @@ from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.pipeline import gate
-from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.fit import (
     NO_LINK_MODEL,
     Clock,
@@ -36,7 +35,6 @@ from heat_neo4j.pipeline.fit import (
     cannot_embed,
     check_scheduler,
     coordinates_of,
-    fit_full,
     fit_link_model,
     fit_on,
     record_hierarchies,
@@ -167,10 +165,8 @@ class Work:
     job: Job
     state: GraphState
     plan: Plan
-    checkpoint: Checkpoint
     model: HEAT  # fitted, once it is trained
     notes: tuple[str, ...]  # for the user, one line each
-    earlier: Mapping[str, Any] = field(default_factory=dict)  # checkpoint data; may hold a link model
     points: NDArray[np.float64] | None = None  # the published coordinates, if links are predicted from them
     link_model: LinkModel = NO_LINK_MODEL
     quality: gate.Quality | None = None
@@ -186,15 +182,13 @@ def run_job(
     job: Job,
     mode: str,
     *,
-    checkpoint: Checkpoint | None = None,
     new_recipe: bool = False,
     plan_only: bool = False,
 ) -> Work:
     """Read the graph, make a plan and execute it; with `plan_only`, stop after planning.
 
-    `mode` is as for `make_plan`. A full training fits the job's model, which `checkpoint` stores until it is
-    published. With `new_recipe`, the attribute recipe is learned again. `notes` are appended to those of the
-    reading.
+    `mode` is as for `make_plan`. A full training fits the job's model. With `new_recipe`, the recipe of
+    attributes is learned again.
     """
     store, links, refresh = session.store, job.links, mode in MODES
     run = session.published
@@ -216,9 +210,8 @@ def run_job(
     if refresh:
         session.clock.lap("compare")
     session.log(LogLine(f"{plan.mode}: {plan.reason}", event="plan"))
-    checkpoint = checkpoint or Checkpoint(None)
     advice = _advice(store, job, graph) if mode == EMBED else ()
-    work = Work(session, job, state, plan, checkpoint, job.model, (*reading_notes, *advice))
+    work = Work(session, job, state, plan, job.model, (*reading_notes, *advice))
     if plan_only:
         return work
     if plan.mode != NOTHING:
@@ -245,9 +238,7 @@ def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLin
     score = None if links is None or not isinstance(links.score, LinkScore) else links.score
     notes = () if links is None else links.notes
     link_model = LinkModel(score)
-    work = Work(
-        session, job, state, plan, Checkpoint(None), job.model, notes, links=links, link_model=link_model
-    )
+    work = Work(session, job, state, plan, job.model, notes, links=links, link_model=link_model)
     _check_target(work)
     check_coordinates(job.model, graph.n_nodes, job.coordinates)
     report = _publish(work).report
@@ -339,10 +330,10 @@ def _train(work: Work) -> Work:
     session, job, graph, mode = work.session, work.job, work.state.graph, work.plan.mode
     try:
         if mode == FULL:
-            saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
+            job.model.fit(graph, on_progress=session.on_progress)
+            session.clock.laps(job.model.training_["seconds"])
             record_hierarchies(job.model, graph)
-            notes = (*work.notes, *work.checkpoint.notes, *training_notes(job.model))
-            return replace(work, earlier=saved, notes=notes)
+            return replace(work, notes=(*work.notes, *training_notes(job.model)))
         model = fit_on(job, mode, work.state, session.clock, session.on_progress)
     except NothingToLearnError as error:
         raise cannot_embed(error) from error
@@ -354,7 +345,7 @@ def _calibrate(work: Work) -> Work:
     """Reuse the link model of an earlier fit, or fit one."""
     links, run, mode = work.job.links, work.state.run, work.plan.mode
     assert links is not None
-    parameters = work.earlier if mode == FULL or run is None else run.parameters
+    parameters = {} if mode == FULL or run is None else run.parameters
     try:
         link_model = fit_link_model(
             work.model, work.state.graph, links, parameters, on_progress=work.session.on_progress
@@ -363,8 +354,6 @@ def _calibrate(work: Work) -> Work:
         if mode != LINKS or run is None or links.needs_training(parameters):
             raise
         raise run.damage("parameters") from error
-    if mode == FULL:
-        work.checkpoint.save(work.model, {**parameters, **link_model.to_dict()})
     work.session.clock.lap("calibrate")
     return replace(work, link_model=link_model, notes=work.notes + link_model.notes)
 
@@ -467,7 +456,6 @@ def _publish(work: Work) -> Work:
         record = _planned_record(work, run)
     else:
         record = _write(work, run)
-        work.checkpoint.remove()
     score = None if links is None else work.link_model.score
     return replace(work, report=RunReport(record, score, work.notes, work.examples))
 

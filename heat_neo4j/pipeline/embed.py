@@ -5,7 +5,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import clone
@@ -24,7 +23,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks
-from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.driver import Log, RunReport, open_session, publish_fitted, run_job
 from heat_neo4j.pipeline.gate import Quality
 from heat_neo4j.pipeline.job import Job, LinkOptions, followed, published_links
@@ -43,7 +41,6 @@ def embed(
     coordinates: str = "poincare",
     links: LinkOptions | None = _DEFAULT_LINKS,
     memory_limit: int | None = None,
-    checkpoint: Path | None = None,
     new_recipe: bool = False,
     overwrite: bool = False,
     index: bool = True,
@@ -70,9 +67,6 @@ def embed(
         Which links to predict; None for none. Earlier predicted links of the model then stay published.
     memory_limit : int, at least 1, optional
         Refuse a run that would need more memory. In bytes; checked first.
-    checkpoint : Path, optional
-        Save the finished training there until it is published; a repeated command continues from it. A file
-        of another graph, or of other parameters, is replaced.
     new_recipe : bool
         Learn again how properties become attributes. Otherwise the recipe of the model's published run is
         applied if attributes and values fit it; otherwise a note says so.
@@ -93,8 +87,6 @@ def embed(
     ------
     ValueError
         If `coordinates` is none of the three, or a parameter of the estimator is out of range.
-    ConfigError
-        If the checkpoint cannot be written, or is not a checkpoint.
     ProjectionError
         If the projection cannot be read, or there is nothing in it to learn from.
     MemoryExceeded
@@ -109,7 +101,6 @@ def embed(
     names = model if isinstance(model, WriteNames) else WriteNames(model)
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
-    training = Checkpoint(checkpoint)
     begin_compiling()
     job = Job(
         projection,
@@ -122,7 +113,7 @@ def embed(
         index,
     )
     with open_session(store, names.model, as_progress(on_progress), dry_run=dry_run) as session:
-        report = run_job(session, job, EMBED, checkpoint=training, new_recipe=new_recipe).report
+        report = run_job(session, job, EMBED, new_recipe=new_recipe).report
     assert report is not None  # only a refresh may have nothing to do
     return report
 

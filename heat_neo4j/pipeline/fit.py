@@ -21,7 +21,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
-from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
@@ -72,20 +71,6 @@ def check_scheduler(model: HEAT) -> None:
     if model.scheduler is not None:
         with connected(model.scheduler):
             pass
-
-
-def fit_full(
-    job: Job, graph: Graph, checkpoint: Checkpoint, clock: Clock, on_progress: Progress
-) -> dict[str, Any]:
-    """Fit the job's model in full, or restore it from the checkpoint; return the checkpoint's extra data."""
-    model = job.model
-    saved = checkpoint.restore(model, graph)
-    if saved is None:
-        model.fit(graph, on_progress=on_progress)
-        saved = {}
-        checkpoint.save(model, saved)
-    clock.laps(model.training_["seconds"])
-    return saved
 
 
 def training_notes(model: HEAT) -> tuple[str, ...]:

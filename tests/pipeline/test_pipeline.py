@@ -6,8 +6,7 @@ import pytest
 from heat_neo4j import HEAT
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.publish.writer import Run
-from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteRefused
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.pipeline.embed import embed, predict
@@ -85,34 +84,6 @@ MORE_CITATIONS = (
     "CREATE (a)-[:PIPE_CITES]->(b)"
 )
 """What it takes for enough edges to be held out for a choice of parameters."""
-
-
-def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(store, cypher, tmp_path, monkeypatch):
-    path = tmp_path / "pipe.checkpoint"
-    options = {"model": NAMES, "links": LINKS, "coordinates": "hyperboloid"}
-    plain = new_model()
-    expected = embed(store, PAPERS, plain, dry_run=True, **options)
-
-    def lost(run):
-        raise WriteFailed("the server was lost")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "publish", lost)
-        with pytest.raises(WriteFailed, match="the server was lost"):
-            embed(store, PAPERS, new_model(), checkpoint=path, **options)
-    assert path.exists()
-    with monkeypatch.context() as patch:
-        patch.setattr(HEAT, "fit", None)  # neither the model is trained again nor its twin for probabilities
-        again = embed(store, PAPERS, new_model(), checkpoint=path, **options)
-    assert not path.exists()
-    taken = f"training was restored from checkpoint {path} of an earlier run"
-    assert again.notes == (taken, *expected.notes)
-    assert again.score == expected.score
-    graph = store.read_graph(PAPERS)
-    assert np.array_equal(store.read_embedding(graph, NAMES.model), plain.embedding_)
-    found = predict_links(plain, graph, k=3, score=expected.score)
-    assert without_run(predicted(cypher)) == as_read(found)
-    assert again.run.parameters["alpha"] == plain.alpha
 
 
 def test_what_was_computed_is_what_is_published(store, cypher):

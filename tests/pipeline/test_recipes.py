@@ -6,8 +6,7 @@ import pytest
 from heat_neo4j import HEAT
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.publish.writer import Run
-from heat_neo4j.errors import ProjectionError, WriteFailed
+from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.embed import embed, predict
 from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.live_graph import open_cypher
@@ -125,19 +124,3 @@ def test_predict_reads_by_the_recipe_of_its_run(store, cypher):
     report = predict(store, "recipes", links=LinkOptions(k=1, score="distance"))
     assert report.run.attribute_recipe == first.run.attribute_recipe
     assert report.notes[0].startswith("1 value of attributes is unknown to the recipe of run ")
-
-
-def test_a_checkpoint_still_sees_a_changed_graph(store, cypher, tmp_path, monkeypatch):
-    run(store)
-    path = tmp_path / "recipes.checkpoint"
-
-    def lost(self):
-        raise WriteFailed("the server was lost")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "publish", lost)
-        with pytest.raises(WriteFailed):
-            run(store, checkpoint=path)
-    cypher("MATCH (n:RecipePaper {key: 3}) SET n.year = 1900")
-    report = run(store, checkpoint=path)
-    assert report.notes == (f"checkpoint {path} had another graph or other parameters: replaced",)

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from scipy import sparse
 
-from heat_neo4j import Graph, plots
+from heat_neo4j import plots
 from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j.cli import heat
 from heat_neo4j.errors import ConfigError
-from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.worker.loop import HealthFile
 from tests.support.full_disk import full_disk
 
@@ -23,7 +21,6 @@ OUTPUTS = {
     "write": lambda path: write_output(path, b"new", "--output"),
     "check": lambda path: check_output(path, "--output"),
     "picture": lambda path: plots.save_picture(plots.plot_roc({"HEAT": ([0, 1], [0, 1])}), path),
-    "checkpoint": Checkpoint,
     "health": lambda path: HealthFile(path).write(),
 }
 
@@ -94,10 +91,8 @@ def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual(tmp_path):
         write_output(path, b"new", "--output")
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
         path.chmod(0o604)
-        write_output(path, b"newer", "--output", private=True)
+        write_output(path, b"newer", "--output")
         assert stat.S_IMODE(path.stat().st_mode) == 0o604
-        write_output(tmp_path / "other", b"new", "--output", private=True)
-        assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o600
     finally:
         os.umask(before)
 
@@ -120,21 +115,6 @@ def test_a_name_that_no_file_can_have_is_one_line(name, tmp_path):
     for output in ("write", "check"):
         with pytest.raises(ConfigError, match=r"cannot be written|there is no folder"):
             OUTPUTS[output](tmp_path / name)
-
-
-def test_a_checkpoint_behind_a_link_is_written_read_and_removed(tmp_path):
-    from heat_neo4j import HEAT
-
-    link, file = tmp_path / "link", tmp_path / "file"
-    link.symlink_to("file")
-    graph = Graph(adjacency=sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]))
-    model, checkpoint = HEAT(n_components=2, walks_per_node=1, random_state=0), Checkpoint(link)
-    assert checkpoint.restore(model, graph) is None
-    checkpoint.save(model.fit(graph), {})
-    assert Checkpoint(link).restore(HEAT(n_components=2, walks_per_node=1, random_state=0), graph) == {}
-    checkpoint.remove()
-    assert link.is_symlink()
-    assert not file.exists()
 
 
 RENAMING = r"\b(os\.(replace|rename)|shutil\.move|tempfile\.NamedTemporaryFile)\b"

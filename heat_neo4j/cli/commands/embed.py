@@ -34,7 +34,6 @@ embed = verb_command(
     setting_options("limits", "links", "write"),
     dry_run_option,
     overwrite_option,
-    verb_options("embed", "checkpoint", heading="Writing", more="checkpoint"),
     database_options,
     log_options,
     given=_given,

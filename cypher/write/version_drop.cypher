@@ -1,4 +1,4 @@
-// Unpublish a model's version without a successor, because a constraint refuses the node of one. No row if we have lost
+// Unpublish a model's version without a successor. No row if we have lost
 // the lease. Parameters: node (the model's), holder.
 @lease
 REMOVE m.version

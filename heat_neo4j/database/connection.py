@@ -437,10 +437,6 @@ def _metadata(doing: str) -> dict[str, str]:
     return {"app": f"heat_neo4j/{__version__}", "doing": doing}
 
 
-class Withdrawn(WriteRefused):
-    """Raised if a database constraint prevented a publication; the previous version is published again."""
-
-
 def write(
     connection: Connection, work: Callable[[Transaction], T], *, doing: str, divisible: bool = False
 ) -> T:
@@ -491,7 +487,7 @@ def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -
     """
     try:
         yield
-    except (LeaseHeld, Withdrawn):
+    except LeaseHeld:
         raise
     except HeatError as error:
         if publishing and isinstance(error, ConnectionFailed):

@@ -33,13 +33,8 @@ def test_nothing_is_torn_or_lost_whatever_happens(jobs):
     assert explore(initial(jobs)) > 10_000
 
 
-@pytest.mark.parametrize(
-    ("jobs", "is_empty"),
-    [(["full", "rollback"], False), (["local"], False), (["leaving"], False), (["full", "full"], True)],
-    ids=["full-rollback", "local", "leaving", "first version"],
-)
-def test_a_publication_that_a_constraint_stops_is_withdrawn_whole(jobs, is_empty):
-    assert explore(initial(jobs, constraint=True, is_empty=is_empty)) > 1_000
+def test_nothing_of_a_first_version_is_torn_or_lost():
+    assert explore(initial(["full", "full"], is_empty=True)) > 1_000
 
 
 def test_readers_of_a_first_version_are_awaited_before_it_is_unstaged():

@@ -14,7 +14,6 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.reach import EVERYWHERE, labels_met
 from heat_neo4j.database.versions import MOST_LABELS, labels_of
-from heat_neo4j.errors import WriteRefused
 from heat_neo4j.graph import Graph
 from tests.support.live_graph import make_ring, publish_random, random_links, ring_graph
 from tests.support.slow import slow
@@ -253,27 +252,6 @@ def test_a_rollback_finds_a_node_that_loses_its_labels_after_it_has_left(store, 
     cypher(f"MATCH (n:{OTHER} {{key: 3}}) REMOVE n:{OTHER} SET n:NoMore")
     store.rollback(NAMES.model)
     store.prune(NAMES.model, previous=True)
-    assert cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key") == before
-
-
-@pytest.mark.live
-@pytest.mark.one_release
-@pytest.mark.constraint
-def test_a_withdrawal_restores_a_node_that_has_just_lost_its_labels(store, cypher, ring):
-    publish(store, ring, 0)
-    before = cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key")
-
-    def meet_constraint():
-        cypher(f"{LOSES} SET n:NoMore")
-        cypher(f"CREATE CONSTRAINT reach FOR ()-[r:{NAMES.links.plain}]-() REQUIRE r.rank IS UNIQUE")
-
-    acted = at(store, "SET p = properties(s)", meet_constraint)
-    try:
-        with pytest.raises(WriteRefused, match="the version before is published again"):
-            publish(store, ring, 1)
-    finally:
-        cypher("DROP CONSTRAINT reach IF EXISTS")
-    assert acted
     assert cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key") == before
 
 

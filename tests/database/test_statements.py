@@ -196,7 +196,7 @@ def test_every_batch_holds_a_write_lock_of_the_lease():
             lock = re.search(r"@lock\b", code)
             batches[path.stem] = lock is not None and lock.start() < writes.search(code).start()
     assert set(batches) == {
-        "coordinates_remove", "coordinates_restage", "coordinates_restore", "coordinates_settle",
+        "coordinates_remove", "coordinates_restage", "coordinates_settle",
         "coordinates_stage", "leavers_stage", "links_copy", "links_keep",
         "links_remove", "links_settle", "links_stage", "values_stage",
     }  # fmt: skip

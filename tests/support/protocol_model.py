@@ -5,8 +5,7 @@ statement is one change of the state, as a transaction is. Two writers take the 
 back. One reader goes by the version, node by node, and asks links and indexes. What a plain reader can see
 is checked in every state. At any moment a lease can be taken over as if its time were up (its holder is
 held up, and goes on later), a client can die, the server can restart, and the answer to a commit can be
-lost, so that the statement is sent again. If the scene says so, a constraint refuses one statement after
-the first switch.
+lost, so that the statement is sent again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from heat_neo4j.database.publish.publication import PUBLICATION, UNDO, WITHDRAWAL, Step
+from heat_neo4j.database.publish.publication import PUBLICATION, UNDO, Step
 
 __all__ = ["Mistake", "Version", "ViolationError", "explore", "initial"]
 
@@ -93,7 +92,6 @@ class Scene(NamedTuple):
     indexes: frozenset[str] = frozenset({"plain"})
     holder: int | None = None
     staging: str | None = None
-    constraint: str = ""  # "possible", or "met": a publication is being withdrawn
     writers: tuple[Writer, ...] = ()
 
 
@@ -143,21 +141,21 @@ def links_of(run: str) -> frozenset[tuple[str, int]]:
     return frozenset((run, pair) for pair in PAIRS[run])
 
 
-def initial(jobs: Sequence[str], *, constraint: bool = False, is_empty: bool = False) -> Scene:
+def initial(jobs: Sequence[str], *, is_empty: bool = False) -> Scene:
     """Return a database with a version and the one before it, and writers who want something each.
 
-    A job is "full", "local", "leaving" (local; the second node leaves) or "rollback". With `constraint` one
-    can be met; with `is_empty` nothing is published yet.
+    A job is "full", "local", "leaving" (local; the second node leaves) or "rollback". With `is_empty`
+    nothing is published yet.
     """
-    writers, possible = tuple(Writer(job) for job in jobs), "possible" if constraint else ""
+    writers = tuple(Writer(job) for job in jobs)
     if is_empty:
         nodes = tuple(Copies(None) for _ in NODES)
-        return Scene(nodes, Links(frozenset()), NOTHING, frozenset(), constraint=possible, writers=writers)
+        return Scene(nodes, Links(frozenset()), NOTHING, frozenset(), writers=writers)
     before = Version("r0", "r0", ("r0", None))
     now = Version("r1", "r1", ("r1", "r1"), before=before)
     nodes = (Copies(("r1", "r1"), None, ("r0", ("r0", "r0"))), Copies(("r1", "r1"), None, ("r0", None)))
     links = Links(links_of("r1"), previous=links_of("r0"))
-    return Scene(nodes, links, now, constraint=possible, writers=writers)
+    return Scene(nodes, links, now, writers=writers)
 
 
 @contextmanager
@@ -257,9 +255,6 @@ def events(scene: Scene, mistake: Mistake) -> Iterator[Event]:
             # The answer is lost: the statement has taken effect, and is sent again.
             again = put(after, number, next_writer._replace(todo=writer.todo))
             yield Event(f"{number}: {name}, answer lost", again, mishaps + 1, awaited)
-        if scene.constraint == "possible" and scene.published.is_staged and scene.holder == number:
-            withdrawn = writer._replace(todo=(*statements(mistake, WITHDRAWAL), ("release", 0)))
-            yield Event(f"{number}: constraint", put(scene._replace(constraint="met"), number, withdrawn), 1)
         yield Event(f"{number} dies", put(scene, number, writer._replace(is_dead=True)), 1)
 
 
@@ -325,7 +320,6 @@ def statements(mistake: Mistake, steps: tuple[Step, ...]) -> tuple[tuple[str, in
         Step.AWAIT_READERS: ["await"],
         Step.INDEX_PLAIN: ["index plain"],
         Step.SWITCH_TO_PLAIN: ["make plain", *switch],
-        Step.SWITCH_BACK: ["make back", *switch],
     }
     of = {step: [(name, 0) for name in listed] for step, listed in names.items()}
     links = [
@@ -337,13 +331,6 @@ def statements(mistake: Mistake, steps: tuple[Step, ...]) -> tuple[tuple[str, in
     ]
     of[Step.STAGE] = [*(("stage", node) for node in NODES), ("stage links", 0)]
     of[Step.SETTLE] = [*(("settle", node) for node in NODES), *links]
-    back = [
-        ("remove new links", 0),
-        ("move links back", 0),
-        ("move links back", 1),
-        ("remove previous links", 0),
-    ]
-    of[Step.RESTORE] = [*((name, node) for name in ("restore", "forget") for node in NODES), *back]
     of[Step.UNSTAGE] = [*(("unstage", node) for node in NODES), ("unstage links", 0), ("end", 0)]
     return tuple(statement for step in steps for statement in of[step])
 
@@ -424,15 +411,6 @@ def settled(here: Copies, coming: Version) -> Copies:
     return here._replace(plain=plain, previous=(before.run, here.plain))
 
 
-def restored(here: Copies, coming: Version) -> Copies:
-    """Return a node after a withdrawal moved it back, as cypher/write/coordinates_restore.cypher does."""
-    if coming.before is None:
-        return here._replace(plain=None)
-    if here.previous is None or here.previous[0] != coming.before.run:
-        return here
-    return here._replace(plain=here.previous[1], previous=None)
-
-
 def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake) -> tuple[Scene, Writer]:
     """Return what a statement makes of the database, and of what its writer knows."""
     here, coming = scene.nodes[node], writer.coming
@@ -457,8 +435,6 @@ def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake
             writer = writer._replace(made=coming._replace(is_staged=True))
         case "make plain":
             writer = writer._replace(made=coming._replace(is_staged=False, indexes=("plain",)))
-        case "make back":
-            writer = writer._replace(made=NOTHING if coming.before is None else coming.before.at_rest())
         case "half":
             assert writer.made is not None
             scene = scene._replace(published=writer.made._replace(indexes=scene.published.indexes))
@@ -468,18 +444,12 @@ def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake
             writer = writer._replace(coming=writer.made)
         case "settle":
             here = settled(here, coming)
-        case "restore":
-            here = restored(here, coming)
-        case "forget":
-            here = here._replace(previous=None)
         case "index plain":
             scene = scene._replace(indexes=scene.indexes | {"plain"})
         case "unstage":
             here = here._replace(staged=None)
         case "end":
-            scene = scene._replace(
-                staging=None, constraint="" if scene.constraint == "met" else scene.constraint
-            )
+            scene = scene._replace(staging=None)
     nodes = tuple(here if other == node else copies for other, copies in enumerate(scene.nodes))
     return scene._replace(nodes=nodes), writer
 
@@ -500,13 +470,6 @@ def changed_links(links: Links, coming: Version, job: str, name: str, batch: int
                     link for link in previous if link[1] not in {pair for _, pair in replaced}
                 } | replaced
             return links._replace(plain=plain - replaced | coming_links, previous=frozenset(previous))
-        case "remove new links":
-            return links._replace(plain=plain - run)
-        case "move links back":
-            back = {link for link in previous & before if link[1] % 2 == batch}
-            return links._replace(plain=plain | back, previous=previous - back)
-        case "remove previous links":
-            return links._replace(previous=frozenset())
         case "forget links":
             return links._replace(previous=previous & before)
         case "keep links":
@@ -548,8 +511,7 @@ def check(scene: Scene) -> None:
 def check_plain_links(scene: Scene) -> None:
     """See that a plain reader reads the links of the published version.
 
-    While it lies staged they are of that or of the one before, and of a pair of both there always is one,
-    unless it is being withdrawn.
+    While it lies staged they are of that or of the one before, and of a pair of both there always is one.
     """
     published, plain = scene.published, scene.links.plain
     links = links_of(published.run)
@@ -561,8 +523,6 @@ def check_plain_links(scene: Scene) -> None:
     pairs = [pair for _, pair in plain]
     if not plain <= links | before or len(pairs) > len(set(pairs)):
         raise ViolationError(f"a plain reader saw the links {set(plain)}")
-    if scene.constraint == "met":
-        return
     if missing := {pair for _, pair in links} & {pair for _, pair in before} - set(pairs):
         raise ViolationError(f"a plain reader saw no link between the pairs {missing}")
 

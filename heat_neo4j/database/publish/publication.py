@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
-from heat_neo4j.database.connection import Connection, Withdrawn
+from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import (
     NO_INDEX,
     Cover,
@@ -46,7 +46,6 @@ from heat_neo4j.database.versions import (
     previous_of,
     rolled_back,
     runs_of,
-    without_previous,
 )
 from heat_neo4j.errors import HeatError, ProjectionError, WriteFailed, WriteRefused
 
@@ -61,8 +60,6 @@ class Step(Enum):
     SETTLE = "copy plain to previous and staged to plain, node by node and link by link"
     INDEX_PLAIN = "make the plain vector indexes, where the published ones do not serve"
     SWITCH_TO_PLAIN = "switch readers by version to the plain copy"
-    RESTORE = "move what was settled back: previous to plain, node by node and link by link"
-    SWITCH_BACK = "switch readers by version to the version before, under its plain names"
     UNSTAGE = "remove the staged copy, which empties its indexes, and drop indexes of other labels"
 
 
@@ -82,11 +79,6 @@ PUBLICATION = (
 UNDO = (Step.AWAIT_READERS, Step.UNSTAGE)
 """Steps of the next holder of the lease if a publication was interrupted before its first switch or after its
 last; readers may still use the staged copy."""
-
-
-WITHDRAWAL = (Step.RESTORE, Step.SWITCH_BACK, Step.AWAIT_READERS, Step.UNSTAGE)
-"""Replaces the steps after the first switch if a database constraint prevents one of them: the previous
-version is published again, without a version to roll back to."""
 
 
 def remaining(*, is_switched: bool) -> tuple[Step, ...]:
@@ -137,30 +129,21 @@ class Publication:
         self.stamps = ["publishedAt"]
         self._plain_indexes: Mapping[str, Any] = NO_INDEX
         self._cover: Cover | None = None  # of all nodes, once it is read
-        self._is_withdrawn = False
 
     def run(self, steps: Iterable[Step]) -> None:
         """Execute the steps in order.
 
         If the server rejects a step or is lost, the next holder of the lease undoes or finishes the
-        publication.
-        """
-        for step in steps:
-            getattr(self, f"_{step.name.lower()}")()
-
-    def finish(self, steps: Iterable[Step]) -> None:
-        """Execute steps after the first switch; if a constraint prevents one, publish the previous version.
-
-        Raises `Withdrawn` in that case. After the second switch the version is final.
+        publication. Raises WriteRefused if a database constraint, made since the run began, prevents a step.
         """
         try:
-            self.run(steps)
+            for step in steps:
+                getattr(self, f"_{step.name.lower()}")()
         except HeatError as error:
-            if not (violates_constraint(error) and being_published(self._version)):
+            if not violates_constraint(error):
                 raise
-            self.run(WITHDRAWAL)
             advice = "drop the constraint (SHOW CONSTRAINTS lists them), then repeat"
-            raise Withdrawn(f"{error}; the version before is published again: {advice}") from error
+            raise WriteRefused(f"{error}; {advice}") from error
 
     def _stage(self) -> None:
         """Stage the previous version for a rollback; a new run has staged its own."""
@@ -193,7 +176,7 @@ class Publication:
     def _await_readers(self) -> None:
         # Readers of the staged version are safe; wait for readers of the previous one.
         read = self._before if being_published(self._version) else self._version
-        if self._is_withdrawn or any(runs_of(read)):
+        if any(runs_of(read)):
             await_readers(self._lease.connection)
 
     def _settle(self) -> None:
@@ -238,41 +221,6 @@ class Publication:
             version = at_rest(self._version, {})
         self.run_properties = self._switch(version, run=self._run, outcome=self.outcome)
         self._version = version
-
-    def _restore(self) -> None:
-        before = self._before
-        if self._on_nodes:
-            self._reach.labels = EVERYWHERE  # a node may have lost its labels since it was settled
-            if "run" in before:
-                copies, space = self._names.placeholders("plain", "previous"), before["space"]
-                self._write_coordinates(
-                    "write/coordinates_restore", copies, before=before["run"], space=space
-                )
-            else:
-                removed = {"spaces": [self._version["space"]], "run_id": None}
-                self._write_coordinates("write/coordinates_remove", self._names.copy("plain"), **removed)
-            previous = self._names.copy("previous")
-            self._write_coordinates("write/coordinates_remove", previous, spaces=[], run_id=RUN_ID)
-        if LINKS in self._parts:
-            types = self._names.links
-            if "linkRun" in self._version:
-                # First, as a constraint may require unique ranks.
-                runs = [self._version["linkRun"]]
-                parameters = {"runs": runs, "kept": None, "run_id": RUN_ID}
-                self._write_all("write/links_remove", {"type": types.plain}, **parameters)
-            if "linkRun" in before:
-                copies = {"plain": types.previous, "previous": types.plain}
-                self._write_all("write/links_keep", copies, run=before["linkRun"])
-            self._remove_links(types.previous)
-
-    def _switch_back(self) -> None:
-        self._version = dict(without_previous(self._before))
-        if self._version.get("indexes"):  # indexes of another dimension may have been recreated
-            indexes = self._build("plain", "build index")
-            self._version |= {"indexes": indexes, "core": self._version.get("core") if indexes else None}
-        # The previous version has no readers left; delete its node, as a constraint might forbid two.
-        switch_version(self._lease, without_previous(self._version), doing="publishing", kept=1)
-        self._is_withdrawn = True
 
     def _unstage(self) -> None:
         # We cannot know what a crashed run had staged.
@@ -390,17 +338,16 @@ def switch_version(
     run: str | None = None,
     outcome: Mapping[str, Any] = _NOTHING,
     stamps: Sequence[str] = (),
-    kept: int = 2,
 ) -> Mapping[str, Any]:
     """Switch readers of the lease's model to another version; return the properties of the node of `run`.
 
     The version's node is created in an earlier transaction, because readers that see its number must find it.
     With the switch, `run` becomes complete and its node gets the properties `outcome`; the properties
-    `stamps` of the model's node are set to the current time. The nodes of the last `kept` versions are kept.
+    `stamps` of the model's node are set to the current time. The nodes of the last two versions are kept.
     Raises LeaseHeld if the lease was lost.
     """
     token = uuid4().hex
-    made = {"token": token, "kept": kept, "properties": dict(version), "most_versions": _MOST_VERSIONS}
+    made = {"token": token, "properties": dict(version), "most_versions": _MOST_VERSIONS}
     lease.write("write/version_create", doing=doing, **made)
     changes = {"run": run, "outcome": dict(outcome), "stamps": list(stamps)}
     switched = lease.write("write/version_switch", doing=doing, token=token, **changes)
@@ -446,10 +393,7 @@ def write_lease(
 
 
 def finish(lease: Lease, *, damaged_too: bool = False) -> None:
-    """Finish the publication that was interrupted after its first switch, or undo it.
-
-    If a database constraint prevents that, the publication is withdrawn, or its remains stay.
-    """
+    """Finish the publication that was interrupted after its first switch, or undo it."""
     book = read_bookkeeping(lease.connection, history=True)
     version = book.remains(lease.model) if damaged_too else book.published(lease.model)
     is_switched = bool(being_published(version))
@@ -459,15 +403,7 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
     reach = Reach(lease.connection, names, EVERYWHERE)  # the number of staged nodes is unknown
-    publication = Publication(lease, names, version, reach, labels=labels)
-    try:
-        publication.finish(remaining(is_switched=is_switched))
-    except Withdrawn as refusal:
-        _log.warning("run %s is withdrawn: %s", lease.staging, refusal)
-    except HeatError as error:
-        if is_switched or not violates_constraint(error):
-            raise
-        _log.warning("what run %s staged cannot be removed: %s", lease.staging, error)
+    Publication(lease, names, version, reach, labels=labels).run(remaining(is_switched=is_switched))
 
 
 def _version_before(version: Version, model: str) -> Version:
@@ -534,7 +470,5 @@ def _roll_back(lease: Lease, on_progress: Progress) -> tuple[str | None, str | N
     lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
     publication = Publication(lease, names, coming, reach, labels=labels, on_progress=on_progress)
     publication.stamps.append("rolledBackAt")
-    switch = PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1
-    publication.run(PUBLICATION[:switch])
-    publication.finish(PUBLICATION[switch:])
+    publication.run(PUBLICATION)
     return runs_of(target)

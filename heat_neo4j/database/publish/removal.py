@@ -3,7 +3,6 @@
 All nodes are scanned for coordinates, so nothing is left on nodes that have lost their labels.
 """
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -19,12 +18,10 @@ from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.publication import await_readers, finish, switch_version, write_lease
 from heat_neo4j.database.publish.reach import EVERYWHERE
 from heat_neo4j.database.runs import DAMAGED, Bookkeeping, RunRecord, nodes_with, read_bookkeeping
-from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import RUN_ID, Version, previous_of, runs_of, without_previous, without_runs
-from heat_neo4j.errors import ConfigError, HeatError, WriteRefused
+from heat_neo4j.errors import ConfigError, WriteRefused
 
-_log = logging.getLogger(__name__)
 RECORDS = 100
 """Number of earlier run nodes that a model keeps."""
 
@@ -48,7 +45,7 @@ class ClearReport(Result):
     others : tuple of str
         Other runs whose version is removed too, published or kept for a rollback, as it shares cleared data.
     left : tuple of str
-        Data that a database constraint prevents from being removed, one line each.
+        Models of a dry run that this machine may not clear, one line each.
     """
 
     runs: tuple[str, ...]
@@ -141,7 +138,7 @@ def clear(
         links=sum(each.links for each in removed),
         dry_run=dry_run,
         others=tuple(run for each in removed for run in each.others),
-        left=(*(line for each in removed for line in each.left), *map(str, refused)),
+        left=tuple(map(str, refused)),
     )
 
 
@@ -151,7 +148,6 @@ class _Removed(NamedTuple):
     nodes: int
     links: int
     others: tuple[str, ...]
-    left: tuple[str, ...] = ()
 
 
 def _is_beside(run: RunRecord, model: str) -> bool:
@@ -163,68 +159,44 @@ def _is_beside(run: RunRecord, model: str) -> bool:
 def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -> _Removed:
     """Remove the data of the chosen runs of the lease's model."""
     runs = [run.run_id for run in chosen if run.model == lease.model]
-    is_finished = lease.staging is None or _finish(lease, runs)
     book = read_bookkeeping(lease.connection, history=True)
+    is_interrupted = lease.staging is not None
+    if is_interrupted and not _are_all(book, lease.model, runs):
+        finish(lease, damaged_too=True)
+        book, is_interrupted = read_bookkeeping(lease.connection, history=True), False
     version = book.remains(lease.model)
     after = _without(book, lease.model, runs)
     names = lease.connection.trust.require_names(_names(book, lease.model))
     on_progress("remove", 0, 1)
     is_other = runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version)
     if is_other or version.get(DAMAGED):
-        _switch(lease, after)
+        if _are_all(book, lease.model, runs):
+            lease.write("write/version_drop", doing="clearing")
+        else:
+            switch_version(lease, after, doing="clearing")
         await_readers(lease.connection)
     if "run" not in after:
         indexes = [index.name for index in own_indexes(lease.connection, names) if index.is_made_here()]
         drop_indexes(lease.connection, indexes, lease.check)
-    removed, left = {"coordinates": 0, "links": 0}, []
-    copies = _unread_copies(book, lease.model, names, after)
-    for copy in copies if is_finished else [*_staged_copies(names), *copies]:
-        try:
-            removed[copy.kind] += _remove(lease, copy)
-        except HeatError as error:
-            if not violates_constraint(error):
-                raise
-            left.append(f"{copy.kind} of model {lease.model!r} stay: {error}")
-    if not (is_finished or left):
+    removed = {"coordinates": 0, "links": 0}
+    staged = _staged_copies(names) if is_interrupted else []
+    for copy in (*staged, *_unread_copies(book, lease.model, names, after)):
+        removed[copy.kind] += _remove(lease, copy)
+    if is_interrupted:
         lease.write("write/staging_end", doing="clearing")
-    if not left:
-        lease.write("write/runs_delete", doing="clearing", runs=runs)
+    lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)
-    others = _others_lost(version, after, runs)
-    return _Removed(removed["coordinates"], removed["links"], others, tuple(left))
+    return _Removed(removed["coordinates"], removed["links"], _others_lost(version, after, runs))
 
 
-def _finish(lease: Lease, runs: Collection[str]) -> bool:
-    """Finish or undo an interrupted publication; return False if a constraint prevents it.
-
-    This matters only if some of the model's runs are not among the `runs` to remove.
-    """
-    try:
-        finish(lease, damaged_too=True)
-    except HeatError as error:
-        book = read_bookkeeping(lease.connection, history=True)
-        if not violates_constraint(error) or {run.run_id for run in book.runs_of(lease.model)} - set(runs):
-            raise
-        _log.warning("run %s of model %r is removed unfinished: %s", lease.staging, lease.model, error)
-        return False
-    return True
-
-
-def _switch(lease: Lease, after: Version) -> None:
-    """Switch readers to the rest of a version, if necessary without a node for it."""
-    try:
-        switch_version(lease, after, doing="clearing")
-    except HeatError as error:
-        if any(runs_of(after)) or not violates_constraint(error):
-            raise
-        lease.write("write/version_drop", doing="clearing")
+def _are_all(book: Bookkeeping, model: str, runs: Collection[str]) -> bool:
+    """Return whether some runs are all runs of a model."""
+    return all(run.run_id in runs for run in book.runs_of(model))
 
 
 def _without(book: Bookkeeping, model: str, runs: Collection[str]) -> Version:
     """Return the version without some runs; empty if these are all runs of the model."""
-    if all(run.run_id in runs for run in book.runs_of(model)):
-        return {}
-    return without_runs(book.remains(model), runs)
+    return {} if _are_all(book, model, runs) else without_runs(book.remains(model), runs)
 
 
 def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
@@ -304,12 +276,7 @@ def _prune(lease: Lease, records: int, previous: bool, on_progress: Progress) ->
         if previous_of(version):
             switch_version(lease, after, doing="pruning")
         for copy in _unread_copies(book, lease.model, names, after):
-            try:
-                _remove(lease, copy)
-            except HeatError as error:
-                if not violates_constraint(error):
-                    raise
-                _log.warning("%s of model %r stay: %s", copy.kind, lease.model, error)
+            _remove(lease, copy)
         on_progress("remove old version", 1, 1)
     return int(lease.write("write/runs_forget", doing="pruning", records=records)["forgotten"])
 

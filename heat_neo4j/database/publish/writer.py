@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, Withdrawn, stopping, write
+from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, stopping, write
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
@@ -513,9 +513,6 @@ class Run:
             except LeaseHeld:
                 _log.warning("run %s is published; another process settles it", run_id)
                 return self._record
-            except Withdrawn:
-                self._is_published = False
-                raise
         return RunRecord.from_node(publication.run_properties)
 
     def _settle(self, publication: Publication) -> None:
@@ -523,11 +520,11 @@ class Run:
         steps = remaining(is_switched=True)
         index, switch = steps.index(Step.INDEX_PLAIN), steps.index(Step.SWITCH_TO_PLAIN)
         with self._timed("settle"):
-            publication.finish(steps[:index])
+            publication.run(steps[:index])
         with self._timed("build index"):
-            publication.finish(steps[index:switch])
+            publication.run(steps[index:switch])
         publication.outcome = {"stageSeconds": self._record.to_node()["stageSeconds"]}
-        publication.finish(steps[switch:])
+        publication.run(steps[switch:])
 
     def _send(
         self,

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import neo4j
-from neo4j import exceptions as driver_errors
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from heat_neo4j._utils.closing import Closing
@@ -27,7 +26,6 @@ from heat_neo4j.errors import (
     LeaseHeld,
     ProjectionError,
     WriteFailed,
-    WriteRefused,
 )
 from heat_neo4j.errors.redaction import keep_secret
 
@@ -41,7 +39,6 @@ Tracer = Callable[[str, Parameters], None]
 
 _ATTEMPTS = 4
 _TIMED_OUT_ATTEMPTS = 3
-_READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
 # Names that the database has not met are normal on a first run, or reported by us with a suggestion.
 # Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
 _QUIET_OPTION = (
@@ -72,10 +69,14 @@ class Patience:
         self._clock, self._sleep = clock, sleep
         self._lost_since: float | None = None
 
-    def repeated(self, attempt: Callable[[], T], doing: str, *, divisible: bool = False) -> T:
+    def repeated(
+        self, attempt: Callable[[], T], doing: str, *, divisible: bool = False, idempotent: bool = True
+    ) -> T:
         """Return the result of `attempt`; retry after transient errors.
 
         `divisible` work is not retried after a limit of the server, because the caller makes it smaller.
+        `idempotent` work is also retried if the connection broke during the commit, whose outcome is then
+        unknown, or if another transaction deleted an entity between being matched and being locked.
         """
         pause, failures = self._limits.first_pause, 0
         failing_since: float | None = None
@@ -85,6 +86,8 @@ class Patience:
                 result = attempt()
             except (DriverError, Neo4jError) as error:
                 failures += 1
+                if idempotent and failures < _ATTEMPTS and _is_unsettled(error):
+                    continue
                 if not _is_worth_repeating(error, failures, divisible=divisible):
                     raise
                 now = self._clock()
@@ -113,6 +116,11 @@ def _is_worth_repeating(error: BaseException | None, failures: int = 1, *, divis
     if divisible:
         return False
     return limit.is_shared or (limit.is_time and failures < _TIMED_OUT_ATTEMPTS)
+
+
+def _is_unsettled(error: BaseException | None) -> bool:
+    """Return whether the outcome is unknown, or concurrent changes prevented the work."""
+    return isinstance(error, IncompleteCommit) or is_deleted_meanwhile(error)
 
 
 def _is_silence(error: BaseException) -> bool:
@@ -277,7 +285,7 @@ class Connection(Closing):
             return self.read_once(statement, parameters, doing=doing)
         except HeatError as error:
             may_help = _is_worth_repeating(error.__cause__, divisible=divisible)
-            if not (may_help or is_deleted_meanwhile(error)):
+            if not (may_help or _is_unsettled(error.__cause__)):
                 raise
         return self.read_transaction(
             lambda current: current.run(statement, parameters).records, doing=doing, divisible=divisible
@@ -297,24 +305,17 @@ class Connection(Closing):
     def read_transaction(
         self, work: Callable[[Transaction], T], *, doing: str = "reading", divisible: bool = False
     ) -> T:
-        """Run `work` in a managed read transaction, in which the server rejects writes; return its result.
-
-        Retries if an entity was deleted between being matched and being read, and if the connection broke at
-        the commit: the driver gives up there, but a read has nothing to commit.
-        """
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing, divisible)
-            except (ProjectionError, ConnectionFailed) as error:
-                if not (is_deleted_meanwhile(error) or isinstance(error.__cause__, IncompleteCommit)):
-                    raise
-        return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing, divisible)
+        """Run `work` in a managed read transaction, in which the server rejects writes; return its result."""
+        return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing, divisible=divisible)
 
     def write_transaction(
-        self, work: Callable[[Transaction], T], *, doing: str = "writing", divisible: bool = False
+        self, work: Callable[[Transaction], T], *, doing: str = "writing", **options: bool
     ) -> T:
-        """Run `work` in a managed write transaction; return its result."""
-        return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing, divisible)
+        """Run `work` in a managed write transaction; return its result.
+
+        `options` are those of `Patience.repeated`: all statements of this package are idempotent.
+        """
+        return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing, **options)
 
     def explain(self, statement: str, parameters: Parameters) -> tuple[str, bool]:
         """Return the type of a statement, "r" if it only reads, and whether it commits batches.
@@ -342,7 +343,7 @@ class Connection(Closing):
     ) -> list[neo4j.Record]:
         """Run a ``CALL ... IN TRANSACTIONS`` statement, which the server commits in batches.
 
-        Retries start from the beginning; the work is divisible (see `Patience.repeated`).
+        Retries start from the beginning, so they must continue from the state that earlier attempts left.
         """
 
         def attempt() -> list[neo4j.Record]:
@@ -369,7 +370,7 @@ class Connection(Closing):
         access: str,
         database: str | None,
         doing: str,
-        divisible: bool = False,
+        **options: bool,
     ) -> T:
         @neo4j.unit_of_work(metadata=_metadata(doing), timeout=self.limits.statement_seconds)
         def run(inner: neo4j.ManagedTransaction) -> T:
@@ -389,7 +390,7 @@ class Connection(Closing):
                     raise carrier.error from None
 
         with self._translated(access, database, doing):
-            return self._patience.repeated(attempt, doing, divisible=divisible)
+            return self._patience.repeated(attempt, doing, **options)
 
     def _translated(self, access: str, database: str | None, doing: str) -> AbstractContextManager[None]:
         refusal = ProjectionError if access == neo4j.READ_ACCESS else WriteFailed
@@ -437,47 +438,6 @@ def _metadata(doing: str) -> dict[str, str]:
     return {"app": f"heat_neo4j/{__version__}", "doing": doing}
 
 
-def write(
-    connection: Connection, work: Callable[[Transaction], T], *, doing: str, divisible: bool = False
-) -> T:
-    """Run `work` in a managed write transaction; return its result.
-
-    The connection retries after a lost server or a deadlock. Two more cases are retried here: the connection
-    broke during the commit, whose outcome is then unknown; or another transaction deleted a matched entity
-    before it was locked. So `work` must be idempotent, as all statements of this package are. Raises
-    WriteRefused if the user may not write, or the database is read-only. For `divisible` see
-    `Patience.repeated`.
-    """
-    return _repeated(connection, lambda: connection.write_transaction(work, doing=doing, divisible=divisible))
-
-
-def write_batches(
-    connection: Connection, statement: str, parameters: Parameters, *, doing: str
-) -> list[neo4j.Record]:
-    """Run a statement that splits its work into transactions on the server; return its rows.
-
-    It is retried as in `write`, so a retry must continue from the state that earlier attempts left.
-    """
-    return _repeated(connection, lambda: connection.run_batches(statement, parameters, doing=doing))
-
-
-def _repeated(connection: Connection, once: Callable[[], T]) -> T:
-    failing_since: float | None = None
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return once()
-        except (ConnectionFailed, WriteFailed) as error:
-            if _is_forbidden(error):
-                advice = "use a user who may write to this database, or grant this one the right"
-                raise WriteRefused(f"{error}; {advice}") from error.__cause__
-            now = time.monotonic()
-            failing_since = now if failing_since is None else failing_since
-            is_over = attempt == _ATTEMPTS or now - failing_since >= connection.limits.patience_seconds
-            if is_over or not _is_repeatable(error):
-                raise
-    raise AssertionError("unreachable")
-
-
 @contextmanager
 def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -> Iterator[None]:
     """Convert errors that stop run `run_id` to `WriteFailed` with the state of the graph.
@@ -503,16 +463,3 @@ def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -
                 f"repeat, or remove the rest with `heat clear --run {run_id}`"
             )
         raise WriteFailed(f"{error}; {state}") from error
-
-
-def _is_forbidden(error: HeatError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, driver_errors.Forbidden) or _code(cause) in _READ_ONLY_CODES
-
-
-def _is_repeatable(error: HeatError) -> bool:
-    return isinstance(error.__cause__, driver_errors.IncompleteCommit) or is_deleted_meanwhile(error)
-
-
-def _code(cause: BaseException | None) -> str:
-    return str(getattr(cause, "code", "")).rsplit(".", 1)[-1]

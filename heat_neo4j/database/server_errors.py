@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from neo4j import exceptions as driver_errors
 
-from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
+from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable, WriteFailed, WriteRefused
 from heat_neo4j.errors.redaction import server_address
 
 _MESSAGE_CHARACTERS = 300
@@ -24,6 +24,8 @@ _LIMITS = {
     "LockClientStopped": "db.transaction.timeout",  # of a transaction that took too long, at its next lock
     "Terminated": None,  # a limit only if the message names the setting: a user may end a transaction, too
 }
+_READ_ONLY = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
+_MAY_NOT_WRITE = "use a user who may write to this database, or grant this one the right"
 _SETTING = re.compile(r"\bdb(?:ms)?\.(?:memory\.)?transaction\.[a-z.]*[a-z]")
 
 
@@ -84,11 +86,14 @@ def translated(
     except driver_errors.AuthError as error:
         advice = "check user name and password (NEO4J_USERNAME, NEO4J_PASSWORD)"
         raise ConnectionFailed(f"{where} refused the login: {advice}") from error
-    except driver_errors.Forbidden as error:
-        raise ConnectionFailed(f"{where} denied permission while {doing}: {one_line(error)}") from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
         raise ServerUnreachable(_unreachable(address, doing, error)) from error
     except driver_errors.Neo4jError as error:
+        if isinstance(error, driver_errors.Forbidden) or str(error.code).endswith(_READ_ONLY):
+            denied = f"{where} denied permission while {doing}: {one_line(error)}"
+            if refusal is WriteFailed:
+                raise WriteRefused(f"{denied}; {_MAY_NOT_WRITE}") from error
+            raise ConnectionFailed(denied) from error
         if (limit := server_limit(error)) is None:
             raise _server_error(where, doing, database, refusal, error) from error
         advice = f"raise {limit.setting} of the server"
@@ -106,9 +111,9 @@ def violates_constraint(error: BaseException | None) -> bool:
     return False
 
 
-def is_deleted_meanwhile(error: HeatError) -> bool:
-    """Return whether a statement failed because another transaction deleted an entity it was reading."""
-    return str(getattr(error.__cause__, "code", "")).endswith(".EntityNotFound")
+def is_deleted_meanwhile(error: BaseException | None) -> bool:
+    """Return whether the driver's error says that another transaction deleted an entity that was read."""
+    return str(getattr(error, "code", "")).endswith(".EntityNotFound")
 
 
 def one_line(error: BaseException) -> str:

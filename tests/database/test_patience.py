@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from neo4j.exceptions import ServiceUnavailable, TransientError
+from neo4j.exceptions import ClientError, IncompleteCommit, ServiceUnavailable, TransientError
 
 from heat_neo4j.cli.commands.serve import dated
 from heat_neo4j.cli.output import Log, log_lines
@@ -86,6 +86,10 @@ def test_a_server_that_falls_silent_is_given_up_and_the_log_says_that_it_is_wait
     assert all("waiting for Neo4j at bolt://127.0.0.1:" in line and line[4] == "-" for line in lines)
 
 
+class DeletedError(ClientError):
+    code = "Neo.ClientError.Statement.EntityNotFound"
+
+
 class Clock:
     def __init__(self):
         self.now = 0.0
@@ -124,6 +128,21 @@ def test_a_lost_server_is_waited_for_so_long_and_what_comes_after_is_tried_once(
     with pytest.raises(ServiceUnavailable):
         waiting.repeated(lost(clock), "writing")
     assert clock.now > before + 120.0
+
+
+@pytest.mark.parametrize("error", [IncompleteCommit(), DeletedError("gone")])
+def test_work_whose_outcome_is_unknown_is_repeated_at_once_if_it_is_idempotent(clock, error):
+    calls = []
+
+    def attempt():
+        calls.append(1)
+        raise error
+
+    for idempotent, expected in ((True, 4), (False, 1)):
+        calls.clear()
+        with pytest.raises(type(error)):
+            clock.patience(0.0).repeated(attempt, "writing", idempotent=idempotent)
+        assert (len(calls), clock.now) == (expected, 0.0)
 
 
 def test_a_silence_counts_from_its_beginning(clock):

@@ -20,7 +20,6 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
-from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
@@ -112,17 +111,23 @@ class LossyConnection(Connection):
         super().__init__(*arguments, **options)
         self.lost: set[tuple[Any, str]] = set()
 
-    def write_transaction(self, work: Any, *, doing: str = "writing", **options: Any) -> Any:
-        return self._lose((work, doing), super().write_transaction(work, doing=doing, **options))
-
-    def run_batches(self, statement: str, parameters: Any, *, doing: str = "writing") -> Any:
-        return self._lose((statement, doing), super().run_batches(statement, parameters, doing=doing))
+    def _driver_session(self, access: str, database: str | None) -> Any:
+        session: Any = super()._driver_session(access, database)
+        execute, run = session.execute_write, session.run
+        if access == neo4j.WRITE_ACCESS:
+            session.execute_write = lambda work: self._lose((work, work.metadata["doing"]), execute(work))
+            session.run = lambda query, values: self._lose(
+                (query.text, query.metadata["doing"]), run(query, values)
+            )
+        return session
 
     def _lose(self, commit: tuple[Any, str], result: Any) -> Any:
         if commit in self.lost:
             return result
         self.lost.add(commit)
-        raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
+        if isinstance(result, neo4j.Result):
+            result.consume()
+        raise driver_errors.IncompleteCommit()
 
 
 def make_ring(cypher: Cypher, label: str, n: int) -> None:

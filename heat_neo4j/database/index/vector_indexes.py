@@ -17,7 +17,7 @@ from typing import Any
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import MOST_COMPONENTS
-from heat_neo4j.database.connection import Connection, write
+from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import Fragment, is_identifier, load_statement
 from heat_neo4j.errors import WriteFailed, WriteRefused
@@ -232,7 +232,7 @@ def drop_indexes(connection: Connection, names: Sequence[str], check_lease: Call
 
 
 def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], *, doing: str) -> None:
-    write(connection, lambda transaction: transaction.run(statement, parameters), doing=doing)
+    connection.write_transaction(lambda transaction: transaction.run(statement, parameters), doing=doing)
 
 
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.batch_size import BatchSize
-from heat_neo4j.database.connection import Connection, Transaction, write, write_batches
+from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.statements import Fragment, is_identifier, load_statement
 from heat_neo4j.errors import ConfigError, HeatError, LeaseHeld, WriteFailed
 
@@ -165,7 +165,7 @@ class Lease:
         def attempt(rows: int) -> bool:
             nonlocal total
             params = {**self.locks, "lock": 0, "rows": rows, "most": rows * _BATCHES, **parameters}
-            batches = write_batches(self.connection, statement, params, doing=doing)
+            batches = self.connection.run_batches(statement, params, doing=doing)
             found, written = (sum(int(batch[column]) for batch in batches) for column in ("found", "written"))
             total += written
             if any(batch["written"] == 0 for batch in batches):  # a retry, or the lock was lost
@@ -184,7 +184,7 @@ class Lease:
         params |= {"seconds": self._seconds, "longest": LONGEST_LEASE, "locks": WRITE_LOCKS}
         statement = load_statement("write/lease_take")
         for _ in range(_ATTEMPTS):
-            rows = write(self.connection, partial(_run, statement, params), doing=_TAKING)
+            rows = self.connection.write_transaction(partial(_run, statement, params), doing=_TAKING)
             if not rows:
                 _make_model(self.connection, self.model)
                 continue
@@ -213,7 +213,7 @@ class Lease:
     def _run(self, name: str, *, doing: str, **parameters: Any) -> Sequence[Mapping[str, Any]]:
         statement = load_statement(name, lease=_fragment("lease_hold"))
         params = {**self._parameters, **parameters}
-        return write(self.connection, partial(_run, statement, params), doing=doing)
+        return self.connection.write_transaction(partial(_run, statement, params), doing=doing)
 
 
 def _fragment(name: str) -> Fragment:
@@ -279,8 +279,8 @@ def _make_model(connection: Connection, model: str) -> None:
     committed first and then locked: that sees both nodes, and keeps one.
     """
     statement = load_statement("write/model_create")
-    write(connection, partial(_run, statement, {"model": model}), doing=_TAKING)
-    write(connection, partial(lock_models, model=model), doing=_TAKING)
+    connection.write_transaction(partial(_run, statement, {"model": model}), doing=_TAKING)
+    connection.write_transaction(partial(lock_models, model=model), doing=_TAKING)
 
 
 def _run(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, stopping, write
+from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, stopping
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
@@ -255,7 +255,7 @@ class Run:
             book = self._refuse_conflicts()
             self._version = book.published(model)
             self._record = replace(self._record, previous_run=self._version.get("run"))
-            write(self._connection, partial(self._register, book), doing="starting a run")
+            self._connection.write_transaction(partial(self._register, book), doing="starting a run")
             self._connection.trust.remember_names(self._names)
             self._stack = stack.pop_all()
         return self
@@ -274,7 +274,9 @@ class Run:
     def _note(self, name: str, params: Mapping[str, Any], *, doing: str) -> None:
         """Update the run's node, without the lease."""
         statement = load_statement(name)
-        write(self._connection, lambda transaction: transaction.run(statement, params), doing=doing)
+        self._connection.write_transaction(
+            lambda transaction: transaction.run(statement, params), doing=doing
+        )
 
     def _with_facts(self, facts: Mapping[str, Any]) -> RunRecord:
         """Return the record with a model's fields; its parameters are added to the recorded ones."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.batch_size import BatchSize
-from heat_neo4j.database.connection import Connection, Parameters, Transaction, write
+from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
 from heat_neo4j.errors import HeatError, WriteFailed
 
@@ -85,7 +85,7 @@ def send(
         def work(transaction: Transaction) -> int:
             return int(transaction.run(statement, parameters).records[0]["written"])
 
-        rows_written = write(connection, work, doing=f"in stage {stage!r}", divisible=True)
+        rows_written = connection.write_transaction(work, doing=f"in stage {stage!r}", divisible=True)
         if not rows_written:
             check()
         return rows_written

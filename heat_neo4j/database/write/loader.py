@@ -404,4 +404,5 @@ def _write(
     def work(transaction: Transaction) -> SummaryCounters:
         return transaction.run(statement, parameters).summary.counters
 
-    return connection.write_transaction(work, doing="loading", divisible=divisible)
+    # Not idempotent: a repetition would count what is new as known.
+    return connection.write_transaction(work, doing="loading", divisible=divisible, idempotent=False)

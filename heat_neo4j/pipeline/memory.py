@@ -10,6 +10,7 @@ from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.counts import ProjectionCounts
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.attribute_signal import ALPHA, AUTO
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
@@ -82,17 +83,9 @@ class LinkEnds:
 
 
 @dataclass(frozen=True)
-class RunSize:
+class RunSize(ProjectionCounts):
     """Inputs of a run's cost: counts, and parameters of `HEAT` and of the links."""
 
-    nodes: int
-    relationships: int
-    attribute_columns: int = 0  # other than those of vectors
-    attribute_share: float = 0.0  # of the values in them: those that are not 0
-    vector_columns: int = 0  # numbers of a node's vectors, after projection
-    vector_width: int = 0  # numbers of a node's vectors, as they are stored
-    texts: int = 0  # attributes whose words are compared
-    isolated_share: float = 0.0  # of nodes without a relationship: they walk only along attributes
     n_components: int = 10
     walks_per_node: int = 10
     walk_length: int = 80
@@ -103,8 +96,6 @@ class RunSize:
     scratch: str | Path | None = None  # folder for the files of the training
     alpha: float = 0.2
     hierarchy: str | None = None  # the hierarchical type
-    hierarchical: int = 0  # its relationships
-    closure: int = 0  # pairs of a node and one above it
     threads: int = 1
     patterns: Sequence[LinkEnds] = ()  # of the links to predict
     link_score: bool = True  # whether the link score ranks them
@@ -342,20 +333,9 @@ def run_size(
     if parameters["alpha"] == AUTO:
         parameters["alpha"] = ALPHA  # the most that it may be
     return RunSize(
-        nodes=counts.nodes,
-        relationships=counts.relationships,
-        attribute_columns=counts.attribute_columns,
-        attribute_share=counts.attribute_share,
-        vector_columns=counts.vector_columns,
-        texts=counts.texts,
-        vector_width=counts.vector_width,
-        isolated_share=counts.isolated / counts.nodes,
-        hierarchical=counts.hierarchical,
-        closure=counts.closure,
+        **vars(counts),
         threads=resolve_threads(model.n_threads),
-        patterns=()
-        if links is None
-        else _link_ends(store, projection, links, counts.nodes, name is not None),
+        patterns=_link_ends(store, projection, links, counts.nodes, name is not None),
         link_score=links is not None and links.has_probability,
         min_probability=0.0 if links is None else links.least_probability,
         replaces=name is not None and store.published_run(name) is not None,

@@ -342,11 +342,11 @@ def test_counts(cypher, store, server):
     counts = store.count(Projection([NODE], [LINK], attributes=["x", "w"]))
     assert (counts.nodes, counts.relationships, counts.attribute_columns) == (30, 30, 3)
     assert counts.attribute_share == pytest.approx(2 / 3)
-    assert counts.isolated == 0
-    assert store.count(Projection([NODE], node_filter="n.x > 1")).isolated == 0  # all are reached
+    assert counts.isolated_share == 0.0
+    assert store.count(Projection([NODE], node_filter="n.x > 1")).isolated_share == 0.0  # all are reached
     assert store.count(Projection([NODE])).attribute_columns == 0
     light = store.count(Projection([NODE], relationship_filter="r.weight > 1"))
-    assert (light.relationships, light.isolated) == (0, 30)
+    assert (light.relationships, light.isolated_share) == (0, 1.0)
     with pytest.raises(ProjectionError, match="there is no node"):
         store.count(Projection([NODE], node_filter="n.x > 100"))
 

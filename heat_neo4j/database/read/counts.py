@@ -33,9 +33,9 @@ class ProjectionCounts:
 
     nodes: int
     relationships: int  # including those to nodes outside: an upper bound
-    isolated: int  # nodes that none of these leaves or reaches
-    attribute_columns: int  # of the sampled nodes; strings and texts may take more over all nodes
-    attribute_share: float  # of the values in these columns: those other than 0
+    isolated_share: float = 0.0  # of nodes that none of these leaves or reaches
+    attribute_columns: int = 0  # of the sampled nodes; strings and texts may take more over all nodes
+    attribute_share: float = 0.0  # of the values in these columns: those other than 0
     vector_columns: int = 0  # numbers of a node's vectors after projection, not among the columns above
     vector_width: int = 0  # numbers of a node's vectors as they are stored
     texts: int = 0  # attributes whose words are compared
@@ -61,7 +61,6 @@ def count_projection(
     of_types = count_by_type(connection, scope)
     statement = load_statement("read/degrees", **scope.nodes(), **scope.relationships())
     degrees = connection.read(statement, scope.parameters(), doing="counting relationships of nodes")[0]
-    n_isolated: int = degrees["isolated"]
     sampled = _sampled_attributes(connection, scope, n_nodes)
     vectors = [each.recipe[0] for each in sampled if is_vector(each.recipe[0])]
     attributes = [each for each in sampled if not is_vector(each.recipe[0])]
@@ -69,16 +68,16 @@ def count_projection(
     filled = sum(each.filled for each in attributes)
     share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in attributes), 1)
     return ProjectionCounts(
-        n_nodes,
-        sum(of_types.values()),
-        n_isolated,
-        columns,
-        share,
-        sum(len(entry["columns"]) for entry in vectors),
-        sum(entry["width"] for entry in vectors),
-        sum(is_text(each.recipe[0]) for each in attributes),
-        of_types.get(hierarchy or "", 0),
-        0 if hierarchy not in of_types else _closure(connection, scope, hierarchy, n_nodes),
+        nodes=n_nodes,
+        relationships=sum(of_types.values()),
+        isolated_share=degrees["isolated"] / n_nodes,
+        attribute_columns=columns,
+        attribute_share=share,
+        vector_columns=sum(len(entry["columns"]) for entry in vectors),
+        vector_width=sum(entry["width"] for entry in vectors),
+        texts=sum(is_text(each.recipe[0]) for each in attributes),
+        hierarchical=of_types.get(hierarchy or "", 0),
+        closure=0 if hierarchy not in of_types else _closure(connection, scope, hierarchy, n_nodes),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j.cli.output import (
@@ -29,49 +29,23 @@ _SHOWN = 6  # attributes
 _WITH_EXAMPLES = 5  # patterns whose likeliest links are shown
 
 
-class Counted(NamedTuple):
-    """The text after a number: if it is 1, and otherwise."""
-
-    one: str
-    several: str
-
-
 NO_EXAMPLES: Mapping[str, Sequence[LinkExample]] = {}
 STAGES = (
     "read", "compare", "similarity", "coarse", "walks", "train", "local", "calibrate", "align", "check",
     "links", "write coordinates", "write links", "write values", "index new version", "settle",
     "build index",
 )  # fmt: skip
-COUNTS: Mapping[str, Counted] = {
-    "nodes_without_key": Counted(
-        "node has no label with a key: it comes last",
-        "nodes have no label with a key: they come last, in order of their element ids",
-    ),
-    "relationships_to_outside": Counted(
-        "relationship leads out of the projection: left out",
-        "relationships lead out of the projection: left out",
-    ),
-    "relationships_to_itself": Counted(
-        "relationship joins a node to itself: left out", "relationships join a node to itself: left out"
-    ),
-    "relationships_of_zero_weight": Counted(
-        "relationship weighs 0: left out", "relationships weigh 0: left out"
-    ),
-    "relationships_without_weight": Counted(
-        "relationship has no weight: it has the weight --default-weight, 1 by default",
-        "relationships have no weight: they have the weight --default-weight, 1 by default",
-    ),
-    "relationships_without_time": Counted(
-        "relationship has no time: it stays in training", "relationships have no time: they stay in training"
-    ),
-    "values_unknown_to_recipe": Counted(
-        "value of an attribute is unknown to the recipe: left out",
-        "values of attributes are unknown to the recipe: left out",
-    ),
-    "nodes_gone_while_reading": Counted(
-        "node was deleted during the reading", "nodes were deleted during the reading"
-    ),
+COUNTS = {
+    "nodes_without_key": ("node", "without a label that has a key: last, in order of element ids"),
+    "relationships_to_outside": ("relationship", "to a node outside the projection: left out"),
+    "relationships_to_itself": ("relationship", "from a node to itself: left out"),
+    "relationships_of_zero_weight": ("relationship", "of weight 0: left out"),
+    "relationships_without_weight": ("relationship", "without a weight: --default-weight, 1 by default"),
+    "relationships_without_time": ("relationship", "without a time: kept in training"),
+    "values_unknown_to_recipe": ("attribute value", "unknown to the recipe: left out"),
+    "nodes_gone_while_reading": ("node", "deleted during the reading"),
 }
+"""What is counted while a graph is read: the noun, and the text after it."""
 
 
 def log_run(run: RunRecord) -> None:
@@ -143,11 +117,13 @@ def describe(
                 yield "", f"{name}: {format_seconds(run.stage_seconds[name])}"
 
 
-def counted(counts: Mapping[str, int], meanings: Mapping[str, Counted] = COUNTS) -> Iterator[tuple[str, str]]:
+def counted(
+    counts: Mapping[str, int], meanings: Mapping[str, tuple[str, str]] = COUNTS
+) -> Iterator[tuple[str, str]]:
     """Yield a line for each count that is not 0."""
-    for name, meaning in meanings.items():
+    for name, (noun, text) in meanings.items():
         if count := counts.get(name):
-            yield "", f"{count:,} {meaning.one if count == 1 else meaning.several}"
+            yield "", f"{plural(count, noun)} {text}"
 
 
 def _written(run: RunRecord, examples: Mapping[str, Sequence[LinkExample]]) -> Iterator[tuple[str, str]]:
@@ -167,10 +143,8 @@ def _written(run: RunRecord, examples: Mapping[str, Sequence[LinkExample]]) -> I
         yield from (("", line) for line in pattern_lines(run, examples))
     for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):
         if count:
-            yield (
-                "",
-                f"{plural(count, noun)} not written: nodes were deleted or replaced after the graph was read",
-            )
+            lost = "nodes were deleted or replaced after the graph was read"
+            yield "", f"{plural(count, noun)} not written: {lost}"
 
 
 def frequent(counts: Mapping[str, int]) -> Iterator[str]:

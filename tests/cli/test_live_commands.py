@@ -208,7 +208,7 @@ def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
     assert f"Recipe        as in run {run_id}\n" in invoke(*check).stdout
     assert json_of(invoke(*check, "--json"))["recipe"] == f"as in run {run_id}"
     cypher("MATCH (n:CliPaper {key: 0}) SET n.title = 'unheard of'")
-    assert "2 values of attributes are unknown to the recipe: left out\n" in invoke(*check).stdout
+    assert "2 attribute values unknown to the recipe: left out\n" in invoke(*check).stdout
     (note,) = json_of(invoke(*embed))["notes"]
     assert note.startswith("2 values of attributes are unknown to the recipe of run ")
     assert json_of(invoke(*embed, "--new-recipe"))["notes"] == []

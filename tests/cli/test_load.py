@@ -49,7 +49,7 @@ def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_
         "Loaded        3 nodes of label LoadedByCli, 3 of them new",
         "              2 relationships of type CLI_TIE, 2 of them new",
         "              1 line repeats a source and target: weights were summed",
-        "              1 node has no line of attributes",
+        "              1 node without a line of attributes",
         "Next          heat embed --label LoadedByCli --relationship CLI_TIE --weight weight --key name "
         "--attribute features",
     ]

@@ -16,7 +16,7 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, header_option, parameter_options, verb_options
 from heat_neo4j.cli.output import Reporter, facts, headed, printed_as_json
-from heat_neo4j.cli.report import Counted, counted
+from heat_neo4j.cli.report import counted
 from heat_neo4j.cli.signatures import FILE_IN, source_of
 
 if TYPE_CHECKING:
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
     from heat_neo4j.inputs.files import FileGraph
 
 ODDITIES = {
-    "merged": Counted(
-        "line repeats a source and target: weights were summed",
-        "lines repeat a source and target: weights were summed",
-    ),
-    "without_attributes": Counted("node has no line of attributes", "nodes have no line of attributes"),
-    "without_label": Counted("node has no class", "nodes have no class"),
-    "without_time": Counted("relationship has no time", "relationships have no time"),
+    "merged": ("line", "with the ends of an earlier one: weights were summed"),
+    "without_attributes": ("node", "without a line of attributes"),
+    "without_label": ("node", "without a class"),
+    "without_time": ("relationship", "without a time"),
 }
 _LEFT_OUT = {
     "text": "too many different texts: if they are not identifiers, use --text",

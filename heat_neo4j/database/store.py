@@ -10,7 +10,7 @@ from heat_neo4j.database.publish.inspection import inspect_server
 from heat_neo4j.database.publish.publication import rollback, write_lease
 from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import clear, prune
-from heat_neo4j.database.publish.writer import Run, WriteOptions, write_embedding, write_links, write_values
+from heat_neo4j.database.publish.writer import Run, WriteOptions
 from heat_neo4j.database.published_nodes import read_node_links
 from heat_neo4j.database.read.advice import key_advice, time_advice
 from heat_neo4j.database.read.checking import check_projection
@@ -73,9 +73,6 @@ class Neo4jStore(Connection):
     prune = prune
     clear = clear
     lease = write_lease
-    write_embedding = write_embedding
-    write_links = write_links
-    write_values = write_values
 
     def bookkeeping(self) -> Bookkeeping:
         """Return what is published of each model, and all runs, as one transaction saw them."""

@@ -17,7 +17,6 @@ ADDRESS = "127.0.0.1"  # the only address that local servers listen on
 MIB = 1 << 20
 LASTING_PORTS = range(20_000, 32_000)
 """Systems give outgoing connections ports above these, so each is still free when its server starts again."""
-PORT_ATTEMPTS = 50
 SIZE = re.compile(r"[1-9][0-9]{0,5}[mg]")
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 """Packages of java.base that Neo4j reaches into."""
@@ -56,14 +55,8 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def choose_ports(
-    requested: tuple[int | None, int | None],
-    last: tuple[int, int] | None,
-    lasting: Sequence[int] = LASTING_PORTS,
-) -> tuple[int, int]:
+def choose_ports(requested: tuple[int | None, int | None], last: tuple[int, int] | None) -> tuple[int, int]:
     """Return the ports for Bolt and HTTP: those requested, else those of the last start, else free ones.
-
-    Free ones are among `lasting`, or any if none of these is free.
 
     A requested port that is taken is a LocalServerError.
     """
@@ -73,25 +66,13 @@ def choose_ports(
                 f"port {port} of {ADDRESS} is taken or not allowed; give another with {flag}, "
                 "or none to have one chosen"
             )
-    with socket.socket() as first, socket.socket() as second:  # both bound at once, so the ports differ
-        free = _bind(first, lasting), _bind(second, lasting)
+    others = random.SystemRandom().sample(LASTING_PORTS, len(LASTING_PORTS))
+    free = (port for port in others if port not in requested and _is_free(port))
     bolt, http = (
-        port if port is not None else old if old is not None and _is_free(old) else new
-        for port, old, new in zip(requested, last or (None, None), free, strict=True)
+        port if port is not None else old if old is not None and _is_free(old) else next(free)
+        for port, old in zip(requested, last or (None, None), strict=True)
     )
     return bolt, http
-
-
-def _bind(probe: socket.socket, lasting: Sequence[int]) -> int:
-    """Bind a socket to a free port, if possible one that outgoing connections do not get; return the port."""
-    for port in random.SystemRandom().sample(lasting, min(PORT_ATTEMPTS, len(lasting))):
-        try:
-            probe.bind((ADDRESS, port))
-        except OSError:
-            continue
-        return port
-    probe.bind((ADDRESS, 0))
-    return int(probe.getsockname()[1])
 
 
 def find_java() -> Path:

@@ -13,6 +13,7 @@ from heat_neo4j.classes.prediction import ClassificationError, predict_property
 from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.runs import VALUES
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.published_model import (
@@ -174,12 +175,13 @@ def _write(
     run, are_numbers = published.run, isinstance(found, PredictedNumbers)
     names = WriteNames.of_classes(run.model, property, numbers=are_numbers)
     recorded = {"model": run.model, "run": run.run_id, "property": property, "label": label}
-    return store.write_values(
+    with store.start_run(
         published.graph,
-        found.rows,
-        dict(zip(names.values, found.written(), strict=True)),
+        parts=[VALUES],
         names=names,
         parameters={**recorded, "weights": dict(found.weights)},
         facts={"quality": found.figures.to_dict()},
         on_progress=on_progress,
-    ).run_id
+    ) as writer:
+        writer.send_values(found.rows, dict(zip(names.values, found.written(), strict=True)))
+        return writer.publish().run_id

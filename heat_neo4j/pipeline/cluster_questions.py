@@ -14,6 +14,7 @@ from heat_neo4j.attributes.kinds import Kind
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import MOST_LEVELS, WriteNames
+from heat_neo4j.database.runs import VALUES
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
@@ -137,11 +138,9 @@ def _write(
         "run": published.run.run_id,
         "levels": [len(set(column)) for column in found.groups.T.tolist()],
     }
-    return store.write_values(
-        published.graph,
-        np.arange(published.graph.n_nodes),
-        columns,
-        names=table,
-        parameters=recorded,
-        on_progress=on_progress,
-    ).run_id
+    graph = published.graph
+    with store.start_run(
+        graph, parts=[VALUES], names=table, parameters=recorded, on_progress=on_progress
+    ) as writer:
+        writer.send_values(np.arange(graph.n_nodes), columns)
+        return writer.publish().run_id

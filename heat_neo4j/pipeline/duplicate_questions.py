@@ -13,7 +13,7 @@ from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import LINKS, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.duplicates.search import Duplicates, NothingToCompareError, find_duplicates
 from heat_neo4j.errors import ProjectionError
@@ -161,5 +161,9 @@ def duplicates(
         links = _Links(found.first, found.second, found.distance, found.probability, found.reasons)
         how = {"label": label, "properties": list(properties), "unique": list(unique), "k": k}
         parameters = {"embedding_run": published.run.run_id, "duplicates": how}
-        run = store.write_links(graph, links, names=own, parameters=parameters, on_progress=progress)
+        with store.start_run(
+            graph, parts=[LINKS], names=own, parameters=parameters, on_progress=progress
+        ) as writer:
+            writer.write_links(links)
+            run = writer.publish()
     return FoundDuplicates(found, own, run)

@@ -86,20 +86,12 @@ class Verification(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data; the distance of a point outside hyperbolic space is infinite."""
         return {
+            **vars(self),
             "run": self.run.run_id,
             "model": self.run.model,
             "decision": self.run.decision,
-            "equal": self.equal,
-            "coordinates": self.coordinates,
-            "nodes": self.nodes,
-            "different": self.different,
-            "missing": self.missing,
-            "largest_distance": self.largest_distance,
-            "pairs": self.pairs,
             "seed": self.run.seed,
-            "threads": self.threads,
-            "seconds": dict(self.seconds),
-            "notes": list(self.notes),
+            "equal": self.equal,
         }
 
 

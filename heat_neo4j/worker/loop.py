@@ -30,10 +30,8 @@ from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.worker.schedule import Schedule
 
-DONE, REJECTED, FAILED = "done", "rejected", "failed"
-NOT_REJECTED = ("published", "nothing")
-"""Outcomes that reset the count of consecutive rejections."""
-_LEVELS = {DONE: "info", REJECTED: "warning", FAILED: "error"}
+REJECTED, FAILED = "rejected", "failed"
+_LEVELS = {REJECTED: "warning", FAILED: "error"}
 
 _LONGEST_WAIT = 300.0  # seconds between two attempts to reach a server
 _SLICE_SECONDS = 5.0  # the longest wait without writing the health file
@@ -42,10 +40,9 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a refresh: its outcome in a word, details in one line, and the run that it made."""
+    """The result of a refresh: its outcome, details in one line, and the run that it made."""
 
-    status: str
-    outcome: str
+    outcome: str  # "published", "nothing", "rejected" or "failed"
     message: str
     run: str | None = None
     record: RunRecord | None = field(default=None, compare=False, repr=False)  # of a run made by a refresh
@@ -61,8 +58,8 @@ class Observer:
     def state(self, name: str, due: datetime | None) -> None:
         """Handle a new state: "waiting" (until a refresh is `due`), "working" or "server away"."""
 
-    def finished(self, answer: Answer) -> None:
-        """Handle the end of a task."""
+    def finished(self, answer: Answer, rejections: int) -> None:
+        """Handle the end of a task, after so many rejections in a row."""
 
     def skipped(self) -> None:
         """Handle a postponed task: another process holds the lease of the model."""
@@ -95,19 +92,19 @@ def perform(
     try:
         return _answer(task(store, job, on_progress=on_progress, log=log))
     except QualityRejected as error:
-        return Answer(REJECTED, REJECTED, str(error))
+        return Answer(REJECTED, str(error))
     except (LeaseHeld, ConnectionFailed):
         raise
     except HeatError as error:
         lost = error.__cause__
         if not isinstance(lost, ConnectionFailed):
-            return Answer(FAILED, FAILED, " ".join(str(error).split()), error=error)
+            return Answer(FAILED, " ".join(str(error).split()), error=error)
     except Exception as error:
         # An internal error must not end the worker, and must be logged.
         for line in traceback.format_exc().splitlines():
             log(LogLine(line, event="traceback", level="error"))
         message = redacted(f"internal error: {type(error).__name__}: {' '.join(str(error).split())}")
-        return Answer(FAILED, FAILED, message, error=error)
+        return Answer(FAILED, message, error=error)
     raise lost  # outside of the handler, which would replace its cause and make a cycle
 
 
@@ -115,8 +112,8 @@ def _answer(report: RefreshReport) -> Answer:
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:
-        return Answer(REJECTED, REJECTED, f"{message}; {run.error}", run.run_id, run)
-    return Answer(DONE, report.outcome, message, None if run is None else run.run_id, run)
+        return Answer(REJECTED, f"{message}; {run.error}", run.run_id, run)
+    return Answer(report.outcome, message, None if run is None else run.run_id, run)
 
 
 class HealthFile:
@@ -296,16 +293,16 @@ class Worker:
         self._show_waiting()
 
     def _finished(self, answer: Answer) -> None:
-        result = answer.outcome if answer.run is None else f"{answer.outcome}, run {answer.run}"
-        told = f"{answer.status}: {result if answer.status == DONE else answer.message}"
-        fields = {"outcome": answer.outcome, "run": answer.run}
-        self._log(LogLine(told, event="finished", level=_LEVELS[answer.status], **fields))
-        if answer.outcome == REJECTED:
-            self._rejections += 1
-        elif answer.outcome in NOT_REJECTED:
+        told, level = f"{answer.outcome}: {answer.message}", _LEVELS.get(answer.outcome)
+        if level is None:
+            told = f"done: {answer.outcome}{'' if answer.run is None else f', run {answer.run}'}"
             self._rejections = 0
+        elif answer.outcome == REJECTED:
+            self._rejections += 1
+        fields = {"outcome": answer.outcome, "run": answer.run}
+        self._log(LogLine(told, event="finished", level=level or "info", **fields))
         self._health.now(last=answer.outcome, message=answer.message, rejections=self._rejections)
-        self._tell(self._observer.finished, answer)
+        self._tell(self._observer.finished, answer, self._rejections)
         self._show_waiting()
 
     def _progress(self, stage: str, done: int, total: int) -> None:

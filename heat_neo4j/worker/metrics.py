@@ -20,7 +20,7 @@ from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import runs_of
 from heat_neo4j.errors import ConfigError, HeatError
-from heat_neo4j.worker.loop import NOT_REJECTED, Answer, Observer
+from heat_neo4j.worker.loop import Answer, Observer
 
 ADDRESS = "127.0.0.1"
 """The only address that the port is opened on, because metrics have no password."""
@@ -128,14 +128,11 @@ class Metrics(Observer):
                 self._times["heat_worker_due_timestamp_seconds"] = due.timestamp()
             self._changed = True
 
-    def finished(self, answer: Answer) -> None:
+    def finished(self, answer: Answer, rejections: int) -> None:
         """Count a task; keep the figures of a rejected run until another run is published."""
         with self._lock:
             self._tasks[answer.outcome] += 1
-            if answer.outcome == _REJECTED:
-                self._rejections += 1
-            elif answer.outcome in NOT_REJECTED:
-                self._rejections = 0
+            self._rejections = rejections
             if answer.outcome == _REJECTED and answer.record is not None:
                 self._runs[_REJECTED] = answer.record
             elif answer.outcome == _PUBLISHED:

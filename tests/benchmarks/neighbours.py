@@ -16,7 +16,7 @@ for 5, 20 and 3 as well. "wrong" are answers that were certified and still misse
 itself overlooked.
 
 Then a sample is timed, each node in every way in turn: the index alone, the library's queries, other fetches,
-`Neo4jStore.neighbours`, and exact scans in Cypher and in NumPy.
+`Store.neighbours`, and exact scans in Cypher and in NumPy.
 
 ``--hnsw`` builds the index anew with other settings than ours, which are 32 (a node's connections in the
 index) and 200 (candidates for them); Neo4j's own are 16 and 100.
@@ -44,12 +44,12 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j.database.index.nearest import FETCH
 from heat_neo4j.database.query_files import load_query
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph, Provenance
 from tests.benchmarks.class_graph import class_graph
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import server_settings
 from tests.support.datasets import DATASETS, load_graph
+from tests.support.live_graph import Store
 
 LABEL, KEY, SCALED = "NeighbourBench", "number", "neighbourBenchScaled"
 CERTIFIED, LATENCY = 0.95, 4.0
@@ -80,7 +80,7 @@ class Embedded:
 
     def __init__(
         self,
-        store: Neo4jStore,
+        store: Store,
         driver: neo4j.Driver,
         points: NDArray[np.float64],
         hnsw: tuple[int, int] | None = None,
@@ -316,7 +316,7 @@ def main() -> int:
     missed: list[str] = []
     with server_settings(options.version) as (uri, user, password):
         auth = (user, password)
-        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, Neo4jStore(driver) as store:
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, Store(driver) as store:
             print(f"Neo4j {store.server.version}, nodes ask for their {options.k} nearest")
             for name, graph, dimension, settings in graphs(options):
                 model = HEAT(n_components=dimension, random_state=0, **settings).fit(graph)

@@ -27,7 +27,6 @@ from scipy import sparse
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, load_graph
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
@@ -36,6 +35,7 @@ from tests.benchmarks.live import server_settings
 from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.support import datasets
 from tests.support.link_auroc import link_auroc
+from tests.support.live_graph import Store
 
 BARS = {
     "links": {"cora_ml": 0.982, "citeseer": 0.986, "ppi": 0.924},
@@ -125,7 +125,7 @@ class LiveEmbedding:
         with closing(Connection.open(self._uri, auth=self._auth)) as connection:
             load_graph(connection, Loadable(graph, with_features=times == 1), LoadNames(label, link))
         projection = Projection([label], [link], weight="weight", attributes=["features"], key="id")
-        with Neo4jStore.open(self._uri, auth=self._auth) as store:
+        with Store.open(self._uri, auth=self._auth) as store:
             read = store.read_graph(projection)
             if (read.adjacency - graph.adjacency).count_nonzero():
                 raise RuntimeError(f"{name}: the graph that was read is not the one that was loaded")
@@ -134,7 +134,7 @@ class LiveEmbedding:
 
     def remove(self) -> None:
         """Remove everything this object wrote."""
-        with Neo4jStore.open(self._uri, auth=self._auth) as store:
+        with Store.open(self._uri, auth=self._auth) as store:
             store.clear(model=self._names.model)
         with GraphDatabase.driver(self._uri, auth=self._auth) as driver:
             for name in self._types:

@@ -5,7 +5,7 @@
     python -m tests.benchmarks.retrieval [--version 5.26] [--nodes 20000] [--timed 300] [--k 10]
 
 Points of a random tree's shape are published with an index and three predicted links a node, and a sample of
-nodes asks in every way in turn: the query `nearest` as users send it, `Neo4jStore.neighbours`, and both
+nodes asks in every way in turn: the query `nearest` as users send it, `Store.neighbours`, and both
 retrievers, which also read the likeliest links of each result and make texts of all.
 
 The exit code is 1 if a bar is missed: p95 of each retriever at most 1.5 times that of the bare query, and
@@ -22,13 +22,13 @@ from time import perf_counter
 import neo4j
 import numpy as np
 
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import at_radius, lift
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.retrieval.graphrag import HeatRetriever
 from heat_neo4j.retrieval.langchain import HeatDocumentRetriever
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.neighbours import KEY, LABEL, Embedded, execute, query
+from tests.support.live_graph import Store
 
 BAR = 1.5
 WARM = 50
@@ -46,7 +46,7 @@ def place(n: int, dimension: int = 10, radius: float = 8.0) -> np.ndarray:
     return at_radius(directions, radius * np.sqrt(generator.uniform(0.0, 1.0, n)))
 
 
-def link(embedded: Embedded, store: Neo4jStore) -> None:
+def link(embedded: Embedded, store: Store) -> None:
     """Publish predicted links: from each node to those after it, in the order of the keys."""
     n = len(embedded.points)
     source = np.repeat(np.arange(n), LINKS)
@@ -68,7 +68,7 @@ def main() -> int:
     options = parser.parse_args()
     with server_settings(options.version) as (uri, user, password):
         auth = (user, password)
-        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, Neo4jStore(driver) as store:
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, Store(driver) as store:
             embedded = Embedded(store, driver, place(options.nodes))
             link(embedded, store)
             print(

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.node_identity import NodeIdentity
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.batches import Columns, coordinate_columns, link_columns
 from heat_neo4j.database.write.payload import check_coordinates, check_links
 from heat_neo4j.geometry.hyperboloid import lift, to_poincare
 from heat_neo4j.graph import Graph
 from tests.benchmarks.live import server_settings
+from tests.support.live_graph import Store
 
 LABEL, TYPE, DIMENSION, BATCH = "BenchNode", "BENCH_PREDICTED", 10, 10_000
 NAMES = WriteNames(model="benchWriting", embedding="benchE", radius="benchR", run="benchRun", link_type=TYPE)
@@ -120,7 +120,7 @@ def run(driver: neo4j.Driver, nodes: int, n_links: int, shared: float) -> float:
     driver.execute_query("RETURN 1")
     with driver.session() as session:
         session.run(MAKE, nodes=nodes).consume()
-    store = Neo4jStore(driver)
+    store = Store(driver)
     graph = store.read_graph(Projection([LABEL], key="key"))
     ours: list[list[float]] = []
     publishing: list[float] = []

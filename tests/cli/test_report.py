@@ -12,13 +12,9 @@ from heat_neo4j.pipeline.driver import LinkExample, RunReport
 
 @pytest.mark.parametrize("meanings", [COUNTS, ODDITIES], ids=["read", "load"])
 def test_one_of_a_kind_is_counted_in_the_singular(meanings):
-    for name in meanings:
-        ((_, one),) = counted({name: 1}, meanings)
-        ((_, several),) = counted({name: 2000}, meanings)
-        assert one.split()[0] == "1"
-        assert several.split()[0] == "2,000"
-        noun, nouns = one.split()[1], several.split()[1]
-        assert nouns == f"{noun}s"
+    for name, (noun, text) in meanings.items():
+        assert list(counted({name: 1}, meanings)) == [("", f"1 {noun} {text}")]
+        assert list(counted({name: 2000}, meanings)) == [("", f"2,000 {noun}s {text}")]
         assert list(counted({name: 0}, meanings)) == []
 
 

@@ -17,13 +17,13 @@ from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.geometry.hyperboloid import to_poincare
 from heat_neo4j.graph import Provenance
 from tests.support.live_graph import (
     IMPATIENT,
     LossyConnection,
+    Store,
     apart_from_versions,
     before_first,
     expire_lease,
@@ -844,7 +844,7 @@ def build_and_die(settings, graph, words):
         if words in statement:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with Neo4jStore.open(uri, auth=(user, password)) as store:
+    with Store.open(uri, auth=(user, password)) as store:
         store.tracer = die
         store.write_embedding(graph, random_points(graph.n_nodes, 2), names=NAMES)
 

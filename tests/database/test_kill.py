@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import WriteFailed
 from tests.conftest import LiveServer
 from tests.support.doomed import BATCH, Statement, clear_model, killed, roll_back_model, write_version
 from tests.support.live_graph import (
+    Store,
     make_ring,
     open_cypher,
     published_node,
@@ -151,7 +151,7 @@ def patient_store(server):
     """Open a store that waits for a restart, which takes longer than the driver does on a busy machine."""
     auth = (server.user, server.password)
     with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180) as driver:
-        yield Neo4jStore(driver)
+        yield Store(driver)
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_a_server_killed_while_it_writes(doomed):
     server, graph = doomed
     local, auth = server.local, (server.user, server.password)
     with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=1) as driver:
-        store = Neo4jStore(driver)
+        store = Store(driver)
         store.tracer = before_statement("$radii", 3, lambda: crash(local))
         with pytest.raises(
             WriteFailed, match=r"was lost while in stage 'write coordinates'.*is incomplete and what"

@@ -8,12 +8,11 @@ import pytest
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.server_errors import server_limit
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames
 from heat_neo4j.errors import HeatError
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.support.limited_servers import LIMITED_SERVERS
-from tests.support.live_graph import random_points
+from tests.support.live_graph import Store, random_points
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 LABEL, NAMES = "Limited", WriteNames("limited")
@@ -73,7 +72,7 @@ def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throw
             assert len(store.read_links(graph, NAMES.model)) == LINKS_OF_EACH * N
         return run
 
-    with Neo4jStore.open(uri, auth=(user, password)) as store:
+    with Store.open(uri, auth=(user, password)) as store:
         store.load_graph(Ring(), LoadNames(label=LABEL))
         graph = store.read_graph(Projection(labels=[LABEL], attributes=["numbers"], key="id"))
         for work in (

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from heat_neo4j import Projection, WriteNames
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import Cypher, open_cypher, random_links, random_points
+from tests.support.live_graph import Cypher, Store, open_cypher, random_links, random_points
 
 LABEL, MODEL, N = "ExplorePaper", "exploring", 30  # of a graph in a live database
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -170,7 +169,7 @@ def cypher(server: Any) -> Iterator[Cypher]:
 
 
 @pytest.fixture
-def publish(store: Neo4jStore, cypher: Cypher) -> Callable[[int], Any]:
+def publish(store: Store, cypher: Cypher) -> Callable[[int], Any]:
     """Give a function that publishes points and links of the ring, and returns both."""
 
     def write(dimension: int) -> Any:

@@ -179,12 +179,6 @@ def test_a_taken_port_is_refused_if_given_and_replaced_if_only_remembered():
         assert http_port == free
 
 
-def test_where_none_of_those_ports_is_free_the_system_chooses():
-    with socket.create_server(("127.0.0.1", 0)) as busy:
-        port = busy.getsockname()[1]
-        assert port not in settings.choose_ports((None, None), None, range(port, port + 1))
-
-
 # Java and its files
 
 

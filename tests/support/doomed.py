@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.gate import Gate
-from tests.support.live_graph import random_links, random_points
+from tests.support.live_graph import Store, random_links, random_points
 from tests.support.refresh_toy import make_job
 
 __all__ = [
@@ -45,7 +44,7 @@ class Statement(NamedTuple):
 
 
 @contextmanager
-def _doomed(settings: tuple[str, str, str], die_at: Statement | None) -> Iterator[Neo4jStore]:
+def _doomed(settings: tuple[str, str, str], die_at: Statement | None) -> Iterator[Store]:
     uri, user, password = settings
     met = 0
 
@@ -56,7 +55,7 @@ def _doomed(settings: tuple[str, str, str], die_at: Statement | None) -> Iterato
             if met == die_at.turn:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    with Neo4jStore.open(uri, auth=(user, password)) as store:
+    with Store.open(uri, auth=(user, password)) as store:
         store.tracer = note
         yield store
 

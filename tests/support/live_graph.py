@@ -17,9 +17,10 @@ from scipy.special import expit
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.writer import model_facts
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.database.write.payload import check_coordinates
+from heat_neo4j.database.write.payload import check_coordinates, check_links
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
@@ -44,7 +45,36 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
         yield cypher
 
 
-class WithoutIndex(Neo4jStore):
+class Store(Neo4jStore):
+    """A store that publishes coordinates, links or values alone, in batches of `batch_size` if given."""
+
+    def start_run(self, *arguments: Any, batch_size: int = 0, **options: Any) -> Any:
+        run = super().start_run(*arguments, **options)
+        run.rows = batch_size or run.rows
+        return run
+
+    def write_embedding(
+        self, graph: Graph, model: Any, *, coordinates: str = "poincare", **options: Any
+    ) -> RunRecord:
+        columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
+        options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
+        with self.start_run(graph, **options) as run:
+            run.send_coordinates(columns, facts)
+            return run.publish()
+
+    def write_links(self, graph: Graph, links: Any, **options: Any) -> RunRecord:
+        columns = check_links(links, graph.n_nodes)
+        with self.start_run(graph, parts=["links"], **options) as run:
+            run.send_links(columns)
+            return run.publish()
+
+    def write_values(self, graph: Graph, rows: Any, values: Any, **options: Any) -> RunRecord:
+        with self.start_run(graph, parts=["values"], **options) as run:
+            run.send_values(rows, values)
+            return run.publish()
+
+
+class WithoutIndex(Store):
     """A store whose publications make no vector index.
 
     Each change of the schema makes Neo4j plan every statement anew, ten times the rest of a publication.
@@ -52,12 +82,6 @@ class WithoutIndex(Neo4jStore):
 
     def start_run(self, *arguments: Any, **options: Any) -> Any:
         return super().start_run(*arguments, **{**options, "index": False})
-
-    def write_embedding(self, *arguments: Any, **options: Any) -> Any:
-        return super().write_embedding(*arguments, **{**options, "index": False})
-
-    def write_links(self, *arguments: Any, **options: Any) -> Any:
-        return super().write_links(*arguments, **{**options, "index": False})
 
 
 @contextmanager
@@ -68,10 +92,10 @@ def open_store(
     kind: type[Connection] = Connection,
     uri: str | None = None,
     index: bool = True,
-) -> Iterator[Neo4jStore]:
+) -> Iterator[Store]:
     """Give a connected store; over a connection of another kind, or with other limits, if given."""
     auth = (server.user, server.password)
-    store_type = Neo4jStore if index else WithoutIndex
+    store_type = Store if index else WithoutIndex
     made: Any = store_type if kind is Connection else type(kind.__name__, (kind, store_type), {})
     with made.open(uri or server.uri, auth=auth, database=server.database, limits=limits) as store:
         yield store
@@ -280,7 +304,7 @@ def assert_at_rest(cypher: Cypher, label: str, names: Any) -> dict[str, Any]:
 
 
 def publish_random(
-    store: Neo4jStore, graph: Graph, seed: int, changed: Any = None, *, names: WriteNames
+    store: Store, graph: Graph, seed: int, changed: Any = None, *, names: WriteNames
 ) -> RunRecord:
     """Publish coordinates and links of a seed; with `changed` only those of some rows are of the seed."""
     points = random_points(graph.n_nodes, seed)

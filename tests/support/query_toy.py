@@ -17,11 +17,10 @@ from scipy import sparse
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import open_cypher
+from tests.support.live_graph import Store, open_cypher
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
 QUERIES = sorted(path.stem for path in FOLDER.glob("*.cypher"))
@@ -258,7 +257,7 @@ def toys_on(server, sizes, furthest=4.0) -> Iterator[dict[int, Toy]]:
     auth = (server.user, server.password)
     with (
         open_cypher(server) as cypher,
-        Neo4jStore.open(server.uri, auth=auth, database=server.database) as store,
+        Store.open(server.uri, auth=auth, database=server.database) as store,
     ):
         made = {n: Toy(cypher, store, n, furthest) for n in sizes}
         yield made

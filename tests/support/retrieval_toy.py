@@ -12,11 +12,10 @@ import numpy as np
 from heat_neo4j._utils.display import printable
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import at_radius, distance, lift
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import Cypher, open_cypher, open_store
+from tests.support.live_graph import Cypher, Store, open_cypher, open_store
 
 __all__ = ["HOSTILE", "RetrievalToy", "published_toy"]
 
@@ -34,7 +33,7 @@ HOSTILE = (
 class RetrievalToy:
     """Papers `p0`, `p1`, ... that cite those after them, with points in the plane and predicted links."""
 
-    def __init__(self, cypher: Cypher, store: Neo4jStore, n: int) -> None:
+    def __init__(self, cypher: Cypher, store: Store, n: int) -> None:
         self.label = f"Retrieval{uuid.uuid4().hex[:8]}"
         self.cites, self.model = f"CITES_{self.label}", f"retrieval {self.label}"
         self.keys = [*HOSTILE, *(f"p{i}" for i in range(len(HOSTILE), n))]
@@ -108,7 +107,7 @@ class RetrievalToy:
                 found.append((names[key == names[0]], key == names[0], probability))
         return found
 
-    def clear(self, cypher: Cypher, store: Neo4jStore) -> None:
+    def clear(self, cypher: Cypher, store: Store) -> None:
         """Remove all of it."""
         store.clear(model=self.model)
         cypher(f"MATCH (n:{self.label}) DETACH DELETE n")

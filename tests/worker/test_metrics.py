@@ -86,11 +86,11 @@ def test_what_came_of_tasks_is_counted():
     }
     for outcome, count in (("published", 2), ("nothing", 3)):
         for _ in range(count):
-            told.finished(Answer("done", outcome, ""))
+            told.finished(Answer(outcome, ""), 0)
     told.skipped()
-    told.finished(Answer("rejected", "rejected", "as before"))
-    told.finished(Answer("failed", "failed", "no", error=WriteRefused("no")))
-    told.finished(Answer("failed", "failed", "a defect", error=ZeroDivisionError("ours")))
+    told.finished(Answer("rejected", "as before"), 0)
+    told.finished(Answer("failed", "no", error=WriteRefused("no")), 0)
+    told.finished(Answer("failed", "a defect", error=ZeroDivisionError("ours")), 0)
     told.server_away(ServerUnreachable("away"))
     told.server_away(ServerUnreachable("away"))
     now = read(told)
@@ -106,14 +106,11 @@ def test_what_came_of_tasks_is_counted():
     assert abs(last - datetime.now(UTC).timestamp()) < 60
 
 
-@pytest.mark.parametrize(("outcome", "in_a_row"), [("published", 0), ("nothing", 0), ("failed", 2)])
-def test_rejections_are_counted_until_a_refresh_is_not_rejected(outcome, in_a_row):
+def test_rejections_in_a_row_are_those_that_the_worker_counts():
     told = Metrics(MODEL)
-    for _ in range(2):
-        told.finished(Answer("rejected", "rejected", "run r2 of this graph was rejected"))
-    assert read(told)["heat_rejections_in_a_row",] == 2
-    told.finished(Answer("done", outcome, ""))
-    assert read(told)["heat_rejections_in_a_row",] == in_a_row
+    for count in (2, 0):
+        told.finished(Answer("rejected", "run r2 of this graph was rejected"), count)
+        assert read(told)["heat_rejections_in_a_row",] == count
 
 
 def test_the_worker_says_what_it_is_at_and_which_build_it_is():
@@ -141,13 +138,13 @@ def test_what_is_published_is_read_from_the_graph_and_a_rejected_run_stands_besi
     assert figures == [0.9, 0.7, 0.8, 0.25]
     assert now["heat_stage_seconds", "published", "train"] == 20.0
     rejected = run_record("r2", "rejected", auroc=0.6, stage_seconds={"read": 2.0})
-    told.finished(Answer("rejected", "rejected", "", "r2", rejected))
+    told.finished(Answer("rejected", "", "r2", rejected), 0)
     told.look(store)
     now = read(told)
     assert (now["heat_auroc", "published"], now["heat_auroc", "rejected"]) == (0.9, 0.6)
     assert ("heat_stage_seconds", "rejected", "train") not in now
     store.seen = book(run_record(auroc=0.95), run_record("r3", links_written=7), linkRun="r3", version=4)
-    told.finished(Answer("done", "published", "", "r1", run_record()))
+    told.finished(Answer("published", "", "r1", run_record()), 0)
     told.look(store)
     now = read(told)
     assert now["heat_auroc", "published"] == 0.95
@@ -163,7 +160,7 @@ def test_it_looks_after_each_task_and_every_minute():
         clock.now += after
         told.look(store)
         assert store.looks == looks
-    told.finished(Answer("done", "nothing", ""))
+    told.finished(Answer("nothing", ""), 0)
     told.look(store)
     assert store.looks == 3
 
@@ -285,7 +282,7 @@ def test_the_file_is_whole_at_any_moment_and_goes_at_the_end(tmp_path):
     reader = threading.Thread(target=look)
     reader.start()
     for _ in range(100):
-        told.finished(Answer("done", "nothing", ""))
+        told.finished(Answer("nothing", ""), 0)
         told.alive()
     over.set()
     reader.join()
@@ -338,8 +335,8 @@ JOB = SimpleNamespace(names=SimpleNamespace(model=MODEL), records=3, lease_secon
 def test_the_worker_tells_of_all_that_happens(tmp_path):
     path = tmp_path / "heat.prom"
     effects = iter([
-        LeaseHeld("busy"), ServerUnreachable("away"), Answer("done", "published", "full", "r1", run_record()),
-        Answer("failed", "failed", "no", error=WriteRefused("no")),
+        LeaseHeld("busy"), ServerUnreachable("away"), Answer("published", "full", "r1", run_record()),
+        Answer("failed", "no", error=WriteRefused("no")),
     ])  # fmt: skip
 
     def performed(*arguments, on_progress, **options):
@@ -365,7 +362,7 @@ def test_the_worker_tells_of_all_that_happens(tmp_path):
     always = SimpleNamespace(first=lambda now: now, after=lambda now: now)
     worker = Watched(Store, JOB, always, observer=told)
     worker.perform = performed
-    effects = iter([*effects, Answer("done", "nothing", "as it was")])
+    effects = iter([*effects, Answer("nothing", "as it was")])
     worker.run()
     assert states == [1] * 5
     assert waits == [["waiting"], ["server away"], ["waiting"], ["waiting"], ["waiting"]]

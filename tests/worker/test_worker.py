@@ -106,21 +106,21 @@ def report(outcome, run=None):
 def test_the_answer_says_what_a_refresh_did():
     run = SimpleNamespace(run=SimpleNamespace(run_id="r1", error=None))
     answer, _ = perform(report("published", run))
-    assert answer == loop.Answer("done", "published", "local: 2 nodes are new", "r1")
+    assert answer == loop.Answer("published", "local: 2 nodes are new", "r1")
     answer, _ = perform(report("nothing"))
-    assert (answer.status, answer.run) == ("done", None)
+    assert (answer.outcome, answer.run) == ("nothing", None)
 
 
 def test_a_rejected_run_is_named():
     run = SimpleNamespace(run=SimpleNamespace(run_id="r2", error="AUROC fell"))
     answer, _ = perform(report("rejected", run))
-    assert answer == loop.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
-    assert perform(QualityRejected("as before"))[0].status == "rejected"
+    assert answer == loop.Answer("rejected", "local: 2 nodes are new; AUROC fell", "r2")
+    assert perform(QualityRejected("as before"))[0].outcome == "rejected"
 
 
 def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault():
     answer, told = perform(ProjectionError("no such\nlabel"))
-    assert (answer.status, answer.message, told) == ("failed", "no such label", [])
+    assert (answer.outcome, answer.message, told) == ("failed", "no such label", [])
     answer, told = perform(ZeroDivisionError("of ours"))
     assert answer.message == "internal error: ZeroDivisionError: of ours"
     assert any("Traceback" in line for line in told)
@@ -134,7 +134,7 @@ def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault():
         perform(lost)
     assert caught.value.__cause__ is of_driver
     assert caught.value.__context__ is None
-    assert perform(WriteFailed("no room"))[0].status == "failed"
+    assert perform(WriteFailed("no room"))[0].outcome == "failed"
 
 
 # --- the loop ---------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_it_gives_up_after_its_time_and_at_once_where_waiting_is_no_use(tmp_path
 
 
 def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_time():
-    effects = iter([LeaseHeld("busy"), loop.Answer("done", "nothing", "as it was")])
+    effects = iter([LeaseHeld("busy"), loop.Answer("nothing", "as it was")])
 
     def performed(*arguments, **options):
         effect = next(effects)
@@ -275,7 +275,7 @@ def test_the_health_file_counts_rejections_in_a_row(tmp_path):
             super().wait(seconds, due)
 
     worker = Watched(Store, 4, always, health=HealthFile(path))
-    worker.perform = lambda *_, **__: loop.Answer("done", next(outcomes), "as it was")
+    worker.perform = lambda *_, **__: loop.Answer(next(outcomes), "as it was")
     worker.run()
     assert seen == [1, 2, 2, 0]
 
@@ -289,7 +289,7 @@ def test_a_lost_server_leaves_the_refresh_due():
         if error is not None:
             raise error
         done.append(True)
-        return loop.Answer("done", "published", "place: 1 node is new", "r")
+        return loop.Answer("published", "place: 1 node is new", "r")
 
     worker = Sleepless(Store, 5, Schedule.every(3600.0))
     worker.perform = performed

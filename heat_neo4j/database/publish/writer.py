@@ -11,13 +11,12 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, stopping
 from heat_neo4j.database.documents import storable_integer
@@ -70,7 +69,7 @@ _log = logging.getLogger(__name__)
 
 
 class WriteOptions(TypedDict, total=False):
-    """Keyword arguments of `Run` that all writing functions accept."""
+    """Keyword arguments of `Run`."""
 
     names: WriteNames
     parameters: Mapping[str, Any] | None
@@ -78,7 +77,6 @@ class WriteOptions(TypedDict, total=False):
     facts: Mapping[str, Any] | None
     overwrite: bool
     index: bool
-    batch_size: int
     lease: Lease | None
     on_progress: Progress
 
@@ -141,8 +139,6 @@ class Run:
         Whether to overwrite foreign values of the same names.
     index : bool
         Whether to build a vector index over the coordinates, for nearest-node queries.
-    batch_size : int
-        Nodes or links per transaction, at least 1.
     lease : Lease, optional
         The model's lease, if the caller holds it; by default it is acquired on entering.
     on_progress : callable
@@ -152,8 +148,7 @@ class Run:
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid, or the graph has no node ids; in writing methods, if the run does not have
-        the part.
+        If the graph has no node ids; in writing methods, if the run does not have the part.
     WriteRefused
         If the names are used as input of the graph.
     WriteFailed
@@ -174,16 +169,11 @@ class Run:
         facts: Mapping[str, Any] | None = None,
         overwrite: bool = False,
         index: bool = True,
-        batch_size: int = 10_000,
         lease: Lease | None = None,
         on_progress: Progress = no_progress,
     ) -> None:
-        possible = (VALUES,) if names.values else (EMBEDDING, LINKS)
-        self._parts = tuple(part for part in possible if part in parts)
-        if isinstance(parts, str) or not self._parts or set(parts) - set(self._parts):
-            wanted = f"{VALUES!r}" if names.values else f"{EMBEDDING!r}, {LINKS!r} or both"
-            raise ValueError(f"parts must be a list of {wanted}, got {parts!r}")
-        self._batch_size = check_integer("batch_size", batch_size, minimum=1)
+        self._parts = tuple(parts)
+        self.rows = connection.limits.rows  # nodes or links in a transaction
         self._identity = NodeIdentity.of(graph)
         refuse_input_names(graph, names, self._parts)
         provenance = graph.provenance
@@ -319,17 +309,36 @@ class Run:
         )
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
-        """Write coordinates, radius and run id to the nodes; see `write_embedding`."""
+        """Stage coordinates, radius and run id of the nodes.
+
+        Parameters
+        ----------
+        model : HEAT or array of shape (N, d + 1)
+            A fitted model, whose parameters, seed and loss are recorded too, or points on the hyperboloid.
+        coordinates : {"poincare", "hyperboloid", "klein"}
+            Coordinates to store: Poincare ball, hyperboloid or Klein ball.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong or the points are not on the hyperboloid.
+        WriteRefused
+            Also if a value is not finite.
+        """
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
     def write_links(self, links: Links) -> None:
-        """Write links as relationships from source to target; see `write_links`."""
+        """Stage predicted links, as relationships from source to target.
+
+        Raises ValueError if they belong to another graph or contain duplicates, WriteRefused if a distance or
+        probability is not finite.
+        """
         self.send_links(check_links(links, self._graph.n_nodes))
 
     def send_coordinates(
         self, coordinates: Coordinates, facts: Mapping[str, Any], changed: NDArray[np.bool_] | None = None
     ) -> None:
-        """Stage checked coordinates of all nodes, and record `facts`; see `write_embedding`.
+        """Stage checked coordinates of all nodes, and record `facts`.
 
         Where `changed` is False, the coordinates must equal the published ones exactly; they are not written.
         """
@@ -369,15 +378,13 @@ class Run:
 
     def _stage(self, coordinates: Coordinates, rows: NDArray[np.int64], space: str) -> int:
         """Write rows of the coordinates to staged names; return the number of missing nodes."""
-        statement = self._held_lease.batch(
-            "write/coordinates_stage", same=self._identity.predicate, **self._names.staged._asdict()
-        )
-        batch_size = max(1, min(self._batch_size, _BATCH_FLOATS // coordinates.values.shape[1]))
+        identifiers = {"same": self._identity.predicate, **self._names.staged._asdict()}
+        statement = self._held_lease.batch("write/coordinates_stage", **identifiers)
         columns = coordinate_columns(coordinates, rows, self._identity.parameters)
-        rounds = equal_parts(len(rows), _write_locks(len(rows), batch_size))
-        is_part = len(rows) < self._graph.n_nodes
-        written = self._send(
-            _STAGE_COORDINATES, statement, columns, rounds, batch_size, may_miss_all=is_part, space=space
+        size = max(1, min(self.rows, _BATCH_FLOATS // coordinates.values.shape[1]))
+        may_miss_all = len(rows) < self._graph.n_nodes
+        written = self._send_nodes(
+            _STAGE_COORDINATES, statement, columns, len(rows), size, space=space, may_miss_all=may_miss_all
         )
         self._staged += written
         return len(rows) - written
@@ -404,15 +411,8 @@ class Run:
         if leavers:
             runs = {"run": self._names.run, "staged_run": self._names.staged.run}
             statement = self._held_lease.batch("write/leavers_stage", **runs)
-            rounds = equal_parts(len(leavers), 1)
-            self._staged += self._send(
-                _STAGE_COORDINATES,
-                statement,
-                columns,
-                rounds,
-                self._batch_size,
-                may_miss_all=True,
-                space=space,
+            self._staged += self._send_nodes(
+                _STAGE_COORDINATES, statement, columns, len(leavers), space=space, may_miss_all=True
             )
 
     def _count(self, space: str) -> tuple[int, int]:
@@ -423,7 +423,11 @@ class Run:
         return row["nodes"], row["kept"]
 
     def send_values(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
-        """Stage values of the nodes of some rows; see `write_values`."""
+        """Stage values of the nodes of some rows; other nodes lose theirs with the publication.
+
+        `values` holds a text, number, boolean or None for each of the rows, by those of the properties in
+        the run's names that are written.
+        """
         self._require(VALUES)
         space = self._record.run_id
         statement = self._held_lease.batch(
@@ -435,8 +439,7 @@ class Run:
             rows,
             self._identity.parameters,
         )
-        rounds = equal_parts(len(rows), _write_locks(len(rows), self._batch_size))
-        self._staged = self._send(_STAGE_VALUES, statement, columns, rounds, self._batch_size, space=space)
+        self._staged = self._send_nodes(_STAGE_VALUES, statement, columns, len(rows), space=space)
         self._record = replace(
             self._record, nodes_written=self._staged, nodes_missing=len(rows) - self._staged
         )
@@ -450,7 +453,7 @@ class Run:
         }
 
     def send_links(self, links: LinkColumns) -> None:
-        """Stage checked links; see `write_links`."""
+        """Stage checked links."""
         self._require(LINKS)
         space, nodes = "", self._identity.parameters
         same = self._identity.predicate
@@ -459,11 +462,11 @@ class Run:
             runs = {"staged_run": self._names.staged.run, "run": self._names.run}
             same = Fragment(load_statement("read/same_space", **runs))
         statement = self._held_lease.batch("write/links_stage", same=same, type=self._names.links.staged)
-        locks = _write_locks(len(links.source), self._batch_size)
+        locks = _write_locks(len(links.source), self.rows)
         order, rounds = conflict_free_rounds(links.source, links.target, locks)
         columns = link_columns(links, order, nodes)
         run = self._record.run_id
-        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size, run=run, space=space)
+        written = self._send(_STAGE_LINKS, statement, columns, rounds, self.rows, run=run, space=space)
         missing = len(links.source) - written
         self._record = replace(self._record, links_written=written, links_missing=missing)
         self._coming |= {"linkRun": run, "linkType": self._names.link_type}
@@ -528,13 +531,21 @@ class Run:
         publication.outcome = {"stageSeconds": self._record.to_node()["stageSeconds"]}
         publication.run(steps[switch:])
 
+    def _send_nodes(
+        self, stage: str, statement: str, columns: Columns, count: int, size: int = 0, **options: Any
+    ) -> int:
+        """Send rows of `count` different nodes, `size` in a batch; see `_send`."""
+        size = size or self.rows
+        rounds = equal_parts(count, _write_locks(count, size))
+        return self._send(stage, statement, columns, rounds, size, **options)
+
     def _send(
         self,
         stage: str,
         statement: str,
         columns: Columns,
         rounds: Rounds,
-        batch_size: int,
+        size: int,
         *,
         may_miss_all: bool = False,
         **params: str,
@@ -550,7 +561,7 @@ class Run:
                 check=lease.check,
                 stage=stage,
                 rounds=rounds,
-                rows=batch_size,
+                rows=size,
                 on_progress=self._on_progress,
                 may_miss_all=may_miss_all,
             )
@@ -614,109 +625,6 @@ def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any,
     }
 
 
-def _write_locks(total: int, batch_size: int) -> int:
+def _write_locks(total: int, size: int) -> int:
     """Return the number of concurrent batches; a single batch is not split."""
-    return WRITE_LOCKS if total > batch_size else 1
-
-
-def write_embedding(
-    connection: Connection,
-    graph: Graph,
-    model: Any,
-    *,
-    coordinates: str = "poincare",
-    **options: Unpack[WriteOptions],
-) -> RunRecord:
-    """Write coordinates, radius and run id to the nodes of `graph`, and publish them.
-
-    Parameters
-    ----------
-    model : HEAT or array of shape (N, d + 1)
-        A fitted model, whose parameters, seed and loss are recorded too, or points on the hyperboloid.
-    coordinates : {"poincare", "hyperboloid", "klein"}
-        Coordinates to store: Poincare ball (required for a vector index), Klein ball, or hyperboloid.
-    **options
-        ``names``, ``parameters``, ``stage_seconds``, ``facts``, ``overwrite``, ``index``, ``batch_size``,
-        ``lease``, ``on_progress``: as for `Run`.
-
-    Returns
-    -------
-    RunRecord
-        The published run.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong or the points are not on the hyperboloid.
-    WriteRefused
-        Also if a value is not finite, or names are taken.
-    """
-    columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
-    options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
-    with Run(connection, graph, parts=(EMBEDDING,), **options) as run:
-        run.send_coordinates(columns, facts)
-        return run.publish()
-
-
-def write_links(
-    connection: Connection, graph: Graph, links: Links, **options: Unpack[WriteOptions]
-) -> RunRecord:
-    """Write predicted links between the nodes of `graph`, and publish them.
-
-    Parameters
-    ----------
-    links : PredictedLinks
-        Result of `predict_links` for the graph.
-    **options
-        As for `write_embedding`.
-
-    Returns
-    -------
-    RunRecord
-        The published run.
-
-    Raises
-    ------
-    ValueError
-        If the links belong to another graph or contain duplicates.
-    WriteRefused
-        Also if a distance or probability is not finite.
-    """
-    columns = check_links(links, graph.n_nodes)
-    with Run(connection, graph, parts=(LINKS,), **options) as run:
-        run.send_links(columns)
-        return run.publish()
-
-
-def write_values(
-    connection: Connection,
-    graph: Graph,
-    rows: NDArray[np.int64],
-    values: Mapping[str, Sequence[Any]],
-    **options: Unpack[WriteOptions],
-) -> RunRecord:
-    """Write values to the nodes of some rows of `graph`, and publish them; other nodes lose theirs.
-
-    Parameters
-    ----------
-    rows : int64 array of shape (M,)
-        Rows of the graph.
-    values : mapping of str to sequence of M values
-        A text, number, boolean or None for each of the rows, by those of the properties in `names` that are
-        written.
-    **options
-        As for `write_embedding`; `names` are those of a table of values.
-
-    Returns
-    -------
-    RunRecord
-        The published run.
-
-    Raises
-    ------
-    WriteRefused
-        If names are taken.
-    """
-    with Run(connection, graph, parts=(VALUES,), **options) as run:
-        run.send_values(rows, values)
-        return run.publish()
+    return WRITE_LOCKS if total > size else 1

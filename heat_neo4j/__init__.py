@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
     from heat_neo4j.client import Database, connect
     from heat_neo4j.clusters.result import Clusters
-    from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.database.write.loader import LoadNames
@@ -45,7 +44,6 @@ _HOMES = {
     "PredictedLinks": "linkpred.prediction",
     "Projection": "database.projection",
     "RunRecord": "database.runs",
-    "WriteNames": "database.naming",
     "as_graph": "inputs.conversion",
     "connect": "client",
     "to_neo4j_viz": "explore.neo4j_viz",
@@ -68,7 +66,6 @@ __all__ = [
     "PredictedNumbers",
     "Projection",
     "RunRecord",
-    "WriteNames",
     "__version__",
     "as_graph",
     "connect",

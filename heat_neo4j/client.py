@@ -64,8 +64,8 @@ def connect(
     database : str, optional
         Database name; the environment's NEO4J_DATABASE, or the user's home database, if not given.
     trusted : sequence of str
-        Filters and node property names that you trust. A filter, or a property to write to, that only the
-        database records is refused unless listed here or used on this machine before.
+        Filters that you trust. A filter that only the database records is refused unless listed here or used
+        on this machine before.
 
     Returns
     -------

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heat_neo4j import HEAT, Database, LinkOptions, Projection, WriteNames, connect
+from heat_neo4j import HEAT, Database, LinkOptions, Projection, connect
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteFailed
 from heat_neo4j.geometry.hyperboloid import to_poincare
@@ -165,11 +165,10 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
         model = small().fit(graph)
         pattern = ("ClientPaper", "CLIENT_CITES", "ClientPaper")
         links = model.predict_links(k=2, score="distance", patterns=[pattern], rules=False)
-        record = db.publish(graph, model, links, model=WriteNames("client", embedding="place"))
+        record = db.publish(graph, model, links, model="client")
         assert record.settings["links"]["patterns"] == ["ClientPaper-CLIENT_CITES->ClientPaper"]
         assert (record.settings["links"]["score"], record.settings["links"]["rules"]) == ("distance", False)
         assert record.model == "client"
-        assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
         with pytest.raises(ProjectionError, match="no previous version"):
             db.rollback("client")
         with pytest.raises(ValueError, match="only a graph read from a database can be published"):
@@ -238,19 +237,6 @@ def test_alpha_by_the_attributes_is_no_change(server, papers):
         other = db.refresh(estimator=db.load().set_params(alpha=0.9))
         assert (other.decision, other.reason) == ("full", "alpha was auto and is 0.9")
         assert db.refresh().decision == "nothing"
-
-
-@pytest.mark.live
-def test_links_are_written_under_the_names_of_the_published_coordinates(server, papers):
-    drop_indexes(papers, "heat", "ClientPaper")  # an index of that name over another property is refused
-    with connect(server.uri, (server.user, server.password)) as db:
-        projection = Projection(["ClientPaper"], ["CLIENT_CITES"], key="id")
-        db.embed(projection, small(), model=WriteNames(embedding="mine"), links=None)
-        run = db.links(links=LinkOptions(k=1, score="distance")).run
-        assert run.names.embedding == "mine"
-        assert db.runs("heat")[0].run_id == run.run_id
-        db.clear(model="heat")
-        assert papers("MATCH (n:ClientPaper) WHERE n.mine IS NOT NULL RETURN count(n) AS n")[0]["n"] == 0
 
 
 @pytest.mark.live

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from heat_neo4j.cli.settings import settings_of
+from heat_neo4j.cli.signatures import source_of
 
 if TYPE_CHECKING:
     from heat_neo4j.database.naming import WriteNames
@@ -16,11 +17,7 @@ if TYPE_CHECKING:
     from heat_neo4j.heat import HEAT
     from heat_neo4j.pipeline.job import Job, LinkOptions
 
-NAMES = {
-    "embedding": "write_property", "radius": "radius_property", "run": "run_property",
-    "vector": "vector_property", "link_type": "link_type",
-}  # fmt: skip
-GATE = ("max_auroc_drop", "max_below_degree", "min_overlap", "max_move")
+GATE = tuple(source_of("pipeline.gate", "Gate").parameters)
 Result = TypeVar("Result")
 
 HEAT_FIELDS = tuple(setting.name for setting in settings_of("heat"))
@@ -119,9 +116,8 @@ def job_from(options: Mapping[str, Any]) -> Job:
 def _not_given() -> frozenset[str]:
     """Return the settings that neither the command line nor heat.toml gives, by section and field."""
     context = click.get_current_context()
-    fields = {name: field for field, name in NAMES.items()}
     return frozenset(
-        f"{setting.section}.{fields.get(setting.name, setting.name)}"
+        setting.key
         for setting in settings_of("projection", "heat", "links", "write")
         if context.get_parameter_source(setting.parameter) is ParameterSource.DEFAULT
     )
@@ -137,8 +133,7 @@ def links_from(options: Mapping[str, Any]) -> LinkOptions:
 
 
 def names_from(options: Mapping[str, Any]) -> WriteNames:
-    """Return the names to write under; those not given follow from the model's name."""
+    """Return the names to write under, which follow from the model's name."""
     from heat_neo4j.database.naming import WriteNames
 
-    chosen = {field: options[name] for field, name in NAMES.items() if options[name] is not None}
-    return made(WriteNames, model=options["model"], **chosen)
+    return made(WriteNames, model=options["model"])

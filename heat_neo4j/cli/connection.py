@@ -22,11 +22,6 @@ from heat_neo4j.errors import ConfigError
 if TYPE_CHECKING:
     from heat_neo4j.database.store import Neo4jStore
 
-_TRUSTED = (
-    "node_filter", "relationship_filter", "write_property", "radius_property", "run_property",
-    "vector_property", "link_type",
-)  # fmt: skip
-
 
 def names_server(options: Mapping[str, Any]) -> bool:
     """Return whether there is a server to connect to: one that the options name, or a running local one."""
@@ -48,7 +43,8 @@ def open_store(options: Mapping[str, Any], **more: Any) -> Neo4jStore:
         return username, _password(username, options["password_file"])
 
     uri, auth = resolve_server(options["uri"], login)
-    trusted = [options[name] for name in _TRUSTED if options.get(name) is not None]
+    filters = [options.get(name) for name in ("node_filter", "relationship_filter")]
+    trusted = [text for text in filters if text is not None]
     return Neo4jStore.open(uri, auth=auth, database=options["database"], trusted=trusted, **more)
 
 

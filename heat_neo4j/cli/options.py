@@ -170,10 +170,6 @@ filter_options: Decorator[Any] = setting_options(
     "projection.node_filter", "projection.relationship_filter", level="more"
 )
 """The filters of a published model, for commands that read its graph again."""
-name_options: Decorator[Any] = setting_options(
-    "write.write_property", "write.radius_property", "write.run_property", "write.vector_property"
-)
-"""The properties of a published model, for commands that change it."""
 overwrite_option: Decorator[Any] = verb_options("embed", "overwrite", heading="Writing", more="overwrite")
 dry_run_option: Decorator[Any] = verb_options("embed", "dry_run", heading="Writing")
 

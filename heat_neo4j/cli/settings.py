@@ -28,16 +28,11 @@ HEADINGS = {
     "links": "Predicted links",
 }
 """The sections of heat.toml, each with its heading in the help."""
-NAMES = {
-    "embedding": "write_property", "radius": "radius_property", "run": "run_property",
-    "vector": "vector_property", "link_type": "link_type",
-}  # fmt: skip
-"""Fields of `WriteNames` as heat.toml calls them."""
 _METAVARS = {
     "labels": "LABEL", "relationships": "TYPE", "label_attributes": "LABEL=PROPERTY",
     "type_weights": "TYPE=X", "key": "[LABEL=]PROPERTY", "node_filter": "CYPHER",
     "relationship_filter": "CYPHER", "patterns": "PATTERN", "scratch": "FOLDER", "scheduler": "ADDRESS",
-    "model": "NAME", "link_type": "TYPE", "run_id": "RUN", "target_labels": "LABEL", "pattern": "PATTERN",
+    "model": "NAME", "run_id": "RUN", "target_labels": "LABEL", "pattern": "PATTERN",
     "hierarchy": "TYPE", "caption": "[LABEL=]PROPERTY", "label": "LABEL",
 }  # fmt: skip
 FLAGS = {
@@ -149,7 +144,6 @@ def _from(
 
 _EMBED = verb("embed")
 _JOB = source_of("pipeline.job", "Job")
-_NAMES_SOURCE = source_of("database.naming", "WriteNames")
 SETTINGS = (
     Setting("connection.uri", click.STRING, "common", metavar="URI", envvar="NEO4J_URI",
             help="Address, such as neo4j://localhost:7687.  [env: NEO4J_URI; default: the local server]"),
@@ -183,9 +177,8 @@ SETTINGS = (
     Setting("log.json", click.BOOL, "more", flag="--log-json", parameter="log_json", envvar="HEAT_LOG_JSON",
             help="Log to stderr as JSON, one object per line.  [env: HEAT_LOG_JSON]", default=False),
     *_from("limits", _EMBED, {"memory_limit": "memory"}),
-    *_from("write", _NAMES_SOURCE, {"model": "model"}, common="model"),
+    *_from("write", source_of("database.naming", "WriteNames"), {"model": "model"}, common="model"),
     *_from("write", _EMBED, {"coordinates": "coordinates"}),
-    *_from("write", _NAMES_SOURCE, NAMES, file=" ".join(NAMES)),
     *_from("write", _EMBED, {"index": "index"}),
     Setting("links.enabled", click.BOOL, "common", flag="--links", parameter="links",
             help="Predict links and write them too.", default=True),

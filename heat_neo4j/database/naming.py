@@ -12,14 +12,26 @@ _DUPLICATES = "-duplicates"  # ends the name of a model that holds the duplicate
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
 _COPIES: Mapping[str, str] = {"plain": "", "staged": "Staged", "previous": "Previous"}
-_PROBABILITY, _INTERVAL = "Probability", ("Low", "High")
+_PROBABILITY, _INTERVAL = "Probability", ("Low", "High")  # ends of names beside a predicted value
 MOST_LEVELS = 5
 """Levels of clusters that are written."""
 _OF_LEVELS = tuple(f"{level}{end}" for level in range(1, MOST_LEVELS + 1) for end in ("", "Name"))
 
 
 class PropertyNames(NamedTuple):
-    """The node properties of one copy of the coordinates."""
+    """The node properties of one copy of the coordinates.
+
+    Parameters
+    ----------
+    embedding : str
+        Node property for the coordinates, a list of floats
+    radius : str
+        Node property for the radius, the hyperbolic distance from the centre
+    run : str
+        Node property for the id of the run that trained the coordinates
+    vector : str
+        Node property for points of the Poincaré ball, if hyperboloid or Klein coordinates are stored
+    """
 
     embedding: str
     radius: str
@@ -48,31 +60,21 @@ class LinkTypes(NamedTuple):
 class WriteNames:
     """Names of the data that a model writes to the graph.
 
-    The published version is stored under the names given here. While a version is being published, it is
-    also stored under names ending in ``Staged``; the replaced version is kept under names ending in
-    ``Previous``.
+    They follow from the model's name alone, so no record in the database decides where a command writes.
+    While a version is being published, it is also stored under names ending in ``Staged``; the replaced
+    version is kept under names ending in ``Previous``.
 
     Parameters
     ----------
     model : str, default "heat"
-        Name under which the embedding is published. It is the ``name`` of the ``HeatModel`` node.
-    embedding : str, default: <model>Embedding
-        Node property for the coordinates, a list of floats.
-    radius : str, default: <model>Radius
-        Node property for the radius, the hyperbolic distance from the centre.
-    run : str, default: <model>Run
-        Node property for the id of the run that trained the coordinates.
-    link_type : str, default: <MODEL>_PREDICTED
-        Type of predicted relationships.
-    vector : str, default: <model>Vector
-        Node property for points of the Poincaré ball, if hyperboloid or Klein coordinates are stored.
+        Name of the model, which is the ``name`` of the ``HeatModel`` node.
     values : tuple of str
         Node properties of a model that has these instead of coordinates and links: a table of values.
 
     Raises
     ------
     TypeError, ValueError
-        If a name is not a string that Neo4j can store, or two properties have the same name.
+        If Neo4j cannot store the model's name, or `values` are none that this package writes.
 
     Examples
     --------
@@ -83,33 +85,13 @@ class WriteNames:
     """
 
     model: str = "heat"
-    embedding: str = ""
-    radius: str = ""
-    run: str = ""
-    link_type: str = ""
-    vector: str = ""
     values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_identifier("model", self.model)
-        camel = self._prefix
-        defaults = {
-            "embedding": f"{camel}Embedding",
-            "radius": f"{camel}Radius",
-            "run": f"{camel}Run",
-            "vector": f"{camel}Vector",
-            "link_type": self._default_link_type,
-        }
-        for field, default in defaults.items():
-            if getattr(self, field) == "":
-                object.__setattr__(self, field, default)
-            check_identifier(field, getattr(self, field))
-        for name in self.values:
-            check_identifier("values", name)
-        if len(set(self.properties)) < len(self.properties):
-            raise ValueError(
-                f"the property names must differ, also with Staged or Previous at the end: {self.properties}"
-            )
+        usual = {self._prefix + end for end in ("", _PROBABILITY, *_INTERVAL, *_OF_LEVELS)}
+        if len(usual.intersection(self.values)) < len(self.values):
+            raise ValueError(f"model {self.model!r} writes no values {self.values}")
 
     @classmethod
     def of_classes(cls, model: str, property: str, *, numbers: bool = False) -> Self:
@@ -139,12 +121,6 @@ class WriteNames:
         is_derived = self.model == f"{model}-cluster" or self.model.startswith(f"{model}-class-")
         return bool(self.values) and is_derived
 
-    @property
-    def unusual_values(self) -> tuple[str, ...]:
-        """Names of values that do not follow from the model's name."""
-        usual = {self._prefix + end for end in ("", _PROBABILITY, *_INTERVAL, *_OF_LEVELS)}
-        return tuple(name for name in self.values if name not in usual)
-
     @classmethod
     def of_duplicates(cls, model: str) -> Self:
         """Return the names under which the duplicates of a model are written.
@@ -155,8 +131,13 @@ class WriteNames:
         return cls(f"{model}{_DUPLICATES}")
 
     @property
-    def _default_link_type(self) -> str:
-        # A default follows from the name alone, so that any machine may clear what another one wrote.
+    def run(self) -> str:
+        """Node property for the id of the run."""
+        return self.plain.run
+
+    @property
+    def link_type(self) -> str:
+        """Type of predicted relationships."""
         name = self.model.removesuffix(_DUPLICATES)
         ending = "PREDICTED" if name == self.model else "SAME_AS"
         return "_".join([*(word.upper() for word in _words(name)), ending])
@@ -169,7 +150,7 @@ class WriteNames:
     @property
     def plain(self) -> PropertyNames:
         """The properties of the published version."""
-        return PropertyNames(self.embedding, self.radius, self.run, self.vector)
+        return PropertyNames(*(self._prefix + end for end in ("Embedding", "Radius", "Run", "Vector")))
 
     @property
     def staged(self) -> PropertyNames:
@@ -184,7 +165,7 @@ class WriteNames:
     def copy(self, copy: str) -> dict[str, str | Each]:
         """Return the placeholders ``@value`` and ``@run`` of a "plain", "staged" or "previous" copy."""
         end = _COPIES[copy]
-        written = self.values or (self.embedding, self.radius, self.vector)
+        written = self.values or (self.plain.embedding, self.plain.radius, self.plain.vector)
         return {"value": Each(name + end for name in written), "run": self.run + end}
 
     def placeholders(self, *copies: str) -> dict[str, str | Each]:

@@ -182,15 +182,7 @@ class RunRecord(Result):
     @property
     def names(self) -> WriteNames:
         """The names under which it writes."""
-        return WriteNames(
-            self.model,
-            embedding=self.embedding_property or "",
-            radius=self.radius_property or "",
-            run=self.run_property or "",
-            link_type=self.link_type or "",
-            vector=self.vector_property or "",
-            values=self.value_properties or (),
-        )
+        return WriteNames(self.model, self.value_properties or ())
 
     @classmethod
     def from_node(cls, properties: Mapping[str, Any]) -> Self:
@@ -214,9 +206,9 @@ class RunRecord(Result):
         required = {"run_id": "", "model": "", "parts": (), "status": ""}
         try:
             _ = cls(**{**required, **values}).names
-        except ValueError:  # one cannot be quoted, or two are the same
-            wrong = [name for name in _NAMES if values.pop(name, None) is not None]
-            damaged += map(_camel, wrong)
+        except ValueError:
+            if values.pop("value_properties", None) is not None:
+                damaged.append("valueProperties")
         return cls(**{**required, **values}, damaged=tuple(damaged))
 
     def whole(self) -> Self:
@@ -284,10 +276,6 @@ class RunRecord(Result):
         }
 
 
-_NAMES = (
-    "embedding_property", "radius_property", "run_property", "vector_property", "value_properties",
-    "link_type",
-)  # fmt: skip
 _KINDS = get_type_hints(RunRecord)
 _JSON_FIELDS = [name for name, kind in _KINDS.items() if get_origin(kind) in (Mapping, Sequence)]
 """Fields whose property on the run node is JSON text."""
@@ -336,14 +324,15 @@ class Bookkeeping:
         return [run.run_id for run in self.runs_of(model) if part in run.stored]
 
     def names(self, model: str) -> WriteNames:
-        """Return the names that `model` is published under, or the defaults."""
-        version = self.remains(model)
-        run = next((run for run in self.runs_of(model) if run.run_id in runs_of(version)), None)
+        """Return the names that `model` writes to: of its published version, otherwise of its last run."""
+        version, runs = self.remains(model), self.runs_of(model)
+        published = (run for run in runs if run.run_id in runs_of(version))
+        run = next(published, next(iter(runs), None))
         if run is not None:
             return run.names
         try:
-            return WriteNames(model, values=tuple(version.get("valueProperties") or ()))
-        except ValueError:  # two are the same, changed by someone
+            return WriteNames(model, tuple(version.get("valueProperties") or ()))
+        except ValueError:  # changed by someone
             return WriteNames(model)
 
 

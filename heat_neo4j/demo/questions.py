@@ -10,7 +10,6 @@ from typing import Any
 from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, LoadReport, make_room
@@ -24,8 +23,8 @@ LOAD_NAMES = LoadNames(label="Module", relationship="IMPORTS", key="name", weigh
 PROJECTION = Projection(
     labels=["Module"], relationships=["IMPORTS"], weight="weight", attributes=["words"], key="name"
 )
-WRITE_NAMES = WriteNames(model="stdlib")
-"""Names of the demo's own, so that an embedding published as "heat" in the same database stays."""
+MODEL = "stdlib"
+"""A model of the demo's own, so that an embedding published as "heat" in the same database stays."""
 
 CAPTION = """\
 A dot is a module, larger the more modules it is connected to; an arc is an import, drawn as hyperbolic space's straight line.
@@ -81,7 +80,7 @@ class Question:
 
     def ask(self, store: Neo4jStore) -> Answer:
         """Run the query."""
-        return Answer(self, store.query(self.query, model=WRITE_NAMES.model, **self.parameters))
+        return Answer(self, store.query(self.query, model=MODEL, **self.parameters))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def embed(
     projection: Projection,
     estimator: HEAT,
     *,
-    model: str | WriteNames = "heat",
+    model: str = "heat",
     coordinates: str = "poincare",
     links: LinkOptions | None = _DEFAULT_LINKS,
     memory_limit: int | None = None,
@@ -59,8 +59,8 @@ def embed(
         What to read.
     estimator : HEAT
         The estimator; it is fitted here.
-    model : str or WriteNames
-        Name of the model to publish; or `WriteNames`, which also names what is written.
+    model : str
+        Name of the model to publish.
     coordinates : {"poincare", "hyperboloid", "klein"}
         Coordinates to store.
     links : LinkOptions, optional
@@ -98,21 +98,20 @@ def embed(
     WriteFailed, ConnectionFailed
         If the server was lost; what was published before is untouched.
     """
-    names = model if isinstance(model, WriteNames) else WriteNames(model)
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     begin_compiling()
     job = Job(
         projection,
         estimator,
-        names,
+        WriteNames(model),
         coordinates,
         links,
         memory_limit,
         overwrite,
         index,
     )
-    with open_session(store, names.model, as_progress(on_progress), dry_run=dry_run) as session:
+    with open_session(store, model, as_progress(on_progress), dry_run=dry_run) as session:
         report = run_job(session, job, EMBED, new_recipe=new_recipe).report
     assert report is not None  # only a refresh may have nothing to do
     return report
@@ -124,7 +123,7 @@ def publish(
     estimator: HEAT,
     links: PredictedLinks | None = None,
     *,
-    model: str | WriteNames = "heat",
+    model: str = "heat",
     overwrite: bool = False,
     on_progress: Progress | bool = False,
 ) -> RunRecord:
@@ -156,7 +155,6 @@ def publish(
         As for `embed`.
     """
     _check_is_of(estimator, graph)
-    names = model if isinstance(model, WriteNames) else WriteNames(model)
     if not graph.provenance.projection:
         raise ValueError("only a graph read from a database can be published: this one was not")
     options = None
@@ -164,8 +162,8 @@ def publish(
         score = "link" if isinstance(links.score, LinkScore) else "distance"
         options = LinkOptions(**links.search, score=score)
     projection = Projection.from_dict(graph.provenance.projection)
-    job = Job(projection, estimator, names, links=options, overwrite=overwrite)
-    with open_session(store, names.model, as_progress(on_progress), dry_run=False) as session:
+    job = Job(projection, estimator, WriteNames(model), links=options, overwrite=overwrite)
+    with open_session(store, model, as_progress(on_progress), dry_run=False) as session:
         return publish_fitted(session, job, graph, links).run
 
 
@@ -193,7 +191,6 @@ def predict(
     model: str = "heat",
     *,
     links: LinkOptions = _DEFAULT_LINKS,
-    link_type: str | None = None,
     n_threads: int | None = None,
     memory_limit: int | None = None,
     overwrite: bool = False,
@@ -212,8 +209,6 @@ def predict(
         Name of the model whose published coordinates are used.
     links : LinkOptions
         Which links to predict.
-    link_type : str, optional
-        Relationship type to write; the type of the model's last links if not given.
     n_threads : int, optional
         Threads to use; all cores when None.
     memory_limit : int, optional
@@ -240,12 +235,10 @@ def predict(
         run = session.published
         if run is None:
             raise nothing_published(model, session.bookkeeping)
-        names = store.trust.require_names(run.names)
-        last_type = next((each.link_type for each in session.runs if each.link_type is not None), "")
         job = Job(
             run.trusted_projection(store.trust),
             model_of(run).set_params(n_threads=n_threads),
-            replace(names, link_type=link_type or last_type or names.link_type),
+            run.names,
             links=links,
             memory_limit=memory_limit,
             overwrite=overwrite,

@@ -229,7 +229,7 @@ def published_job(bookkeeping: Bookkeeping, run: RunRecord, trust: Trust, model:
     return Job(
         run.trusted_projection(trust),
         model or trained,
-        trust.require_names(run.names),
+        run.names,
         run.coordinates or COORDINATES[0],
         published_links(bookkeeping, run.model),
         index=bool(run.indexes),
@@ -251,10 +251,6 @@ def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) 
     if own["node_filter"] == run.projection.get("node_filter") and not own["filter_parameters"]:
         own["filter_parameters"] = run.projection.get("filter_parameters", {})
     written = _names(job.follows, "write")
-    names = {part.name: getattr(job.names, part.name) for part in fields(WriteNames)}
-    if followed_names := written & names.keys():
-        trust.require_names(run.names)
-        names |= {name: getattr(run.names, name) for name in followed_names}
     try:
         model = clone(job.model).set_params(**taken)
         model.check_parameters()
@@ -263,7 +259,6 @@ def followed(job: Job, run: RunRecord, links: LinkOptions | None, trust: Trust) 
             projection=Projection.from_dict(own),
             model=model,
             links=_followed_links(job, links),
-            names=WriteNames(**names),
             coordinates=_recorded_coordinates(run) if "coordinates" in written else job.coordinates,
             index=bool(run.indexes) if "index" in written else job.index,
         )

@@ -49,7 +49,7 @@ from tests.benchmarks.class_graph import class_graph
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import server_settings
 from tests.support.datasets import DATASETS, load_graph
-from tests.support.live_graph import Store
+from tests.support.store import Store
 
 LABEL, KEY, SCALED = "NeighbourBench", "number", "neighbourBenchScaled"
 CERTIFIED, LATENCY = 0.95, 4.0

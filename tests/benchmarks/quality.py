@@ -35,7 +35,7 @@ from tests.benchmarks.live import server_settings
 from tests.benchmarks.reconstruction import reconstruction_auroc
 from tests.support import datasets
 from tests.support.link_auroc import link_auroc
-from tests.support.live_graph import Store
+from tests.support.store import Store
 
 BARS = {
     "links": {"cora_ml": 0.982, "citeseer": 0.986, "ppi": 0.924},

@@ -52,7 +52,6 @@ from sklearn.preprocessing import normalize
 from heat_neo4j import HEAT
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.database.index.search import FULLTEXT, SPACE, VECTOR
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.neighbours import KEY, LABEL, Embedded, execute
@@ -65,6 +64,7 @@ from tests.benchmarks.shelf.dataset import (
     linked,
     wheel_member,
 )
+from tests.support.store import Store
 
 BAR, K, QUESTIONS = 0.05, 10, 200
 HIDDEN, KEPT, WORDS, PACKAGES, COMPONENTS = 0.3, 0.5, 12, 6_000, 128
@@ -305,7 +305,7 @@ def publish(driver: neo4j.Driver, embedded: Embedded, texts: Sequence[str], vect
     execute(driver, "CALL db.awaitIndexes(600)")
 
 
-def lists(store: Neo4jStore, question: str, vector: list[float]) -> tuple[dict[str, list[int]], float]:
+def lists(store: Store, question: str, vector: list[float]) -> tuple[dict[str, list[int]], float]:
     """Return the first rows of each way to ask, and the milliseconds of an answer from words."""
 
     def first(answer: object, by: str | None = None) -> list[int]:
@@ -328,7 +328,7 @@ def lists(store: Neo4jStore, question: str, vector: list[float]) -> tuple[dict[s
     return {**found, FIRST: hit + near, FUSED: first(words), ALL: first(both)}, milliseconds
 
 
-def measure(name: str, seed: int, driver: neo4j.Driver, store: Neo4jStore) -> list[str]:
+def measure(name: str, seed: int, driver: neo4j.Driver, store: Store) -> list[str]:
     """Print the recall of each way to ask; return which bars are missed."""
     asked = SETS[name](seed)
     points = HEAT(random_state=0).fit(asked.graph).embedding_
@@ -372,7 +372,7 @@ def main() -> int:
     options = parser.parse_args()
     with server_settings(options.version) as (uri, user, password):
         auth = (user, password)
-        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, Neo4jStore(driver) as store:
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, Store(driver) as store:
             missed = [each for name in options.sets for each in measure(name, options.seed, driver, store)]
             execute(driver, "DROP CONSTRAINT number")
     print("\n".join(missed) or "all bars are reached")

@@ -28,7 +28,7 @@ from heat_neo4j.retrieval.graphrag import HeatRetriever
 from heat_neo4j.retrieval.langchain import HeatDocumentRetriever
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.neighbours import KEY, LABEL, Embedded, execute, query
-from tests.support.live_graph import Store
+from tests.support.store import Store
 
 BAR = 1.5
 WARM = 50

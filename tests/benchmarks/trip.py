@@ -48,10 +48,10 @@ DIMENSION, EPOCHS, NEGATIVES = 10, 50, 10
 def ours(uri: str, auth: tuple[str, str], graph: Graph) -> float:
     """Return the seconds of the whole trip; the first trip warms compiled code and server."""
     with Neo4jStore.open(uri, auth=auth) as store:
-        embed(store, PROJECTION, HEAT(walks_per_node=1, random_state=0), model=NAMES)
+        embed(store, PROJECTION, HEAT(walks_per_node=1, random_state=0), model=NAMES.model)
         model = HEAT(DIMENSION, n_negatives=NEGATIVES, random_state=0)
         start = perf_counter()
-        report = embed(store, PROJECTION, model, model=NAMES)
+        report = embed(store, PROJECTION, model, model=NAMES.model)
         seconds = perf_counter() - start
         stored = store.read_embedding(store.read_graph(PROJECTION), NAMES.model)
     run = report.run

@@ -33,10 +33,10 @@ from heat_neo4j.database.write.payload import check_coordinates, check_links
 from heat_neo4j.geometry.hyperboloid import lift, to_poincare
 from heat_neo4j.graph import Graph
 from tests.benchmarks.live import server_settings
-from tests.support.live_graph import Store
+from tests.support.store import Store
 
 LABEL, TYPE, DIMENSION, BATCH = "BenchNode", "BENCH_PREDICTED", 10, 10_000
-NAMES = WriteNames(model="benchWriting", embedding="benchE", radius="benchR", run="benchRun", link_type=TYPE)
+NAMES = WriteNames(model="benchWriting")
 
 MAKE = (
     f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{ CREATE (:{LABEL} {{key: k}}) }}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 # Two papers that cite each other and one that cites nothing; every case starts from them.
 GRAPH = """
@@ -145,9 +144,9 @@ CASES = [
     ),
     Case(
         "name that cannot be quoted",
-        (*EMBED, "--config", str(Path(__file__).with_name("unquotable.toml"))),
+        (*EMBED, "--model", "a\\u0060b"),
         2,
-        "embedding: the name 'a\\\\u0060b' holds the characters \\u, which cannot be quoted safely in Cypher (see `heat embed --help`)",
+        "model: the name 'a\\\\u0060b' holds the characters \\u, which cannot be quoted safely in Cypher (see `heat embed --help`)",
     ),
     Case(
         "filter with a syntax error",
@@ -285,21 +284,21 @@ CASES = [
         "property of the user",
         EMBED,
         5,
-        "badEmbedding, badRadius, badRun or badVector, or its Staged or Previous copy, on 1 node (e.g. ID) is not from a run of model 'bad': choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)",
+        "badEmbedding, badRadius, badRun or badVector, or its Staged or Previous copy, on 1 node (e.g. ID) is not from a run of model 'bad': use another --model, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)",
         graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding = 'mine'",
     ),
     Case(
         "relationship type of the user",
         EMBED,
         5,
-        "type 'BAD_PREDICTED' on 1 relationship (e.g. ID) is not from a run of model 'bad': choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True); existing relationships stay as they are",
+        "type 'BAD_PREDICTED' on 1 relationship (e.g. ID) is not from a run of model 'bad': use another --model, repeat an interrupted clear, or allow it with --overwrite (overwrite=True); existing relationships stay as they are",
         graph="MATCH (n:BadPaper {key: 2}) CREATE (n)-[:BAD_PREDICTED]->(n)",
     ),
     Case(
         "writing over the input",
         (*EMBED, "--attribute", "badRadius"),
         5,
-        "the node property 'badRadius' is read by the projection: write to another name",
+        "the node property 'badRadius' is read by the projection: use another --model",
         graph="MATCH (n:BadPaper) SET n.badRadius = n.year",
     ),
     Case(

@@ -86,8 +86,6 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
     config.write_text(
         "[projection]\nmax_categories = 5\n[heat]\nbatch_size = 7\nn_parts = 3\n"
         "forward = 0.3\ntype_balance = 1\n"
-        "[write]\nwrite_property = 'p'\nradius_property = 'q'\nrun_property = 'u'\n"
-        "link_type = 'MAYBE'\nvector_property = 'v'\n"
     )
     given = parsed(
         *("--label", "A", "--label", 'b `c` "d"', "--relationship", "R", "--weight", "w"),
@@ -134,7 +132,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
     expected = LinkOptions(min_probability=0.1, rules=False)
     assert arguments.links_from(parsed("--config", str(config))) == expected
     assert LinkOptions.from_dict(expected.to_dict()) == expected
-    assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE", "v")
+    assert arguments.names_from(given) == WriteNames("papers")
 
 
 @pytest.mark.parametrize(
@@ -305,15 +303,6 @@ def test_links_by_distance_have_no_least_probability():
         LinkOptions(score="cosine")
 
 
-def test_names_of_heat_toml_that_do_not_go_together_are_refused(tmp_path):
-    config = tmp_path / "heat.toml"
-    config.write_text("[write]\nwrite_property = 'x'\nradius_property = 'x'\n")
-    result = CliRunner().invoke(heat, ["embed", "--config", str(config)], prog_name="heat")
-    assert result.exit_code == 2
-    assert "the property names must differ" in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_defaults_of_a_refresh_are_those_of_the_python_api():
     with command("refresh").make_context("refresh", []) as context:
         job = arguments.job_from(context.params)
@@ -361,7 +350,6 @@ def test_a_value_out_of_range_of_an_expert_setting_names_its_key(tmp_path):
     [
         ("[heat]\nalpha = 1.4\n", "[heat] alpha of heat.toml: 1.4 is not in the range"),
         ("[links]\nmin_degree = 3\nmax_degree = 2\n", "max_degree must be at least 3, got 2"),
-        ("[write]\nradius_property = 'x'\nrun_property = 'x'\n", "the property names must differ"),
         ("[limits]\nmemory = 'much'\n", "'much' is not a size"),
     ],
 )

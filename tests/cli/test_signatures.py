@@ -5,10 +5,11 @@ import inspect
 import click
 import pytest
 
-from heat_neo4j import HEAT, LinkOptions, LoadNames, Projection, WriteNames
+from heat_neo4j import HEAT, LinkOptions, LoadNames, Projection
 from heat_neo4j.cli.signatures import source_of, verb
 from heat_neo4j.cli.values import Count, Keyed, Number, OrAuto, Pair
 from heat_neo4j.client import Database
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.pipeline.gate import Gate
 
 VERBS = sorted(

@@ -86,17 +86,16 @@ def test_a_filter_that_only_the_database_holds_is_never_run(tampering, caught, h
 
 
 def test_a_recorded_property_of_the_users_is_neither_removed_nor_replaced(tampering):
-    tampering.cypher(
-        "MATCH (r:HeatRun {model: $m}) SET r.embeddingProperty = 'vector', r.radiusProperty = 'score'",
-        m=MODEL,
-    )
-    for command in (*WRITING[:-1], *CLEARING):
+    """Names follow from the model's name, whatever a run's node says."""
+    for command in (*WRITING, *CLEARING):
+        tampering.cypher(
+            "MATCH (r:HeatRun {model: $m}) SET r.embeddingProperty = 'vector', r.radiusProperty = 'score'",
+            m=MODEL,
+        )
         result = tampering.run(*command)
         assert tampering.is_untouched(), command
-        assert result.exit_code == (0 if command[0] in LASTING else 2), (command, result.output)
-        assert "'vector', which this machine does not know" in result.stderr
-    tampering.run(*WRITING[-1])  # gives names of its own
-    assert tampering.is_untouched()
+        assert result.exit_code == 0, (command, result.output)
+        tampering.restore()
 
 
 def test_every_command_survives_odd_bookkeeping(tampering, caught):

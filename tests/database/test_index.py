@@ -23,7 +23,6 @@ from heat_neo4j.graph import Provenance
 from tests.support.live_graph import (
     IMPATIENT,
     LossyConnection,
-    Store,
     apart_from_versions,
     before_first,
     expire_lease,
@@ -38,6 +37,7 @@ from tests.support.live_graph import (
     snapshot,
 )
 from tests.support.slow import slow
+from tests.support.store import Store
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -45,7 +45,7 @@ N = 40
 LABEL = "IndexNode"
 NAMES = WriteNames(model="index test")
 INDEX, STAGED = NAMES.index_of(LABEL), NAMES.staged_index_of(LABEL)
-EMBEDDING, VECTOR, STAGED_RUN = NAMES.embedding, NAMES.vector, NAMES.staged.run
+EMBEDDING, VECTOR, STAGED_RUN = NAMES.plain.embedding, NAMES.plain.vector, NAMES.staged.run
 FACTS = ("indexes", "vectorProperty", "core")
 CREATE = (
     "CREATE VECTOR INDEX `{}` FOR (n:`{}`) ON (n.`{}`) OPTIONS {{indexConfig: {{`vector.dimensions`: {}}}}}"
@@ -88,7 +88,7 @@ def of_ours(cypher):
         "OR any(p IN properties WHERE p STARTS WITH $start) "
         "RETURN name, type, state, labelsOrTypes AS labels, properties, options.indexConfig AS config "
         "ORDER BY name STARTS WITH '_', name",
-        start=NAMES.embedding.removesuffix("Embedding"),
+        start=NAMES.plain.embedding.removesuffix("Embedding"),
     )
     return {row["name"]: row for row in rows}
 

@@ -11,7 +11,6 @@ from heat_neo4j.errors import WriteFailed
 from tests.conftest import LiveServer
 from tests.support.doomed import BATCH, Statement, clear_model, killed, roll_back_model, write_version
 from tests.support.live_graph import (
-    Store,
     make_ring,
     open_cypher,
     published_node,
@@ -24,6 +23,7 @@ from tests.support.live_graph import (
 from tests.support.plain_reading import plain_links, plain_nodes, written_links, written_nodes
 from tests.support.refresh_checks import crash
 from tests.support.slow import slow
+from tests.support.store import Store
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -74,7 +74,7 @@ def assert_at_rest(cypher, store, graph, seed, before, indexed=True):
 def index_names(cypher):
     rows = cypher(
         "SHOW VECTOR INDEXES YIELD name, properties AS p WHERE p[0] STARTS WITH $v RETURN name ORDER BY name",
-        v=NAMES.vector,
+        v=NAMES.plain.vector,
     )
     return [row["name"] for row in rows]
 

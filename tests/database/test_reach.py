@@ -21,7 +21,7 @@ from tests.support.slow import slow
 LABEL, OTHER, N = "ReachRing", "ReachOther", 12
 NAMES = WriteNames(model="reach")
 STAGED, SETTLED = f"n.`{NAMES.previous.run}` = $before", f"REMOVE n.`{NAMES.staged.embedding}`"
-REMOVALS = (f"REMOVE n.`{NAMES.embedding}`", f"REMOVE n.`{NAMES.previous.embedding}`")
+REMOVALS = (f"REMOVE n.`{NAMES.plain.embedding}`", f"REMOVE n.`{NAMES.previous.embedding}`")
 FINISHES = (STAGED, SETTLED, "collect(DISTINCT labels(n))")
 ONE_NODE = "OPTIONAL MATCH (n) RETURN elementId(n) AS id LIMIT 1"  # of whatever label
 VALUES = "MATCH (n) WITH n, [key IN keys(n) WHERE key STARTS WITH 'reach'] AS held WHERE size(held) > 0 "
@@ -259,7 +259,12 @@ def test_a_rollback_finds_a_node_that_loses_its_labels_after_it_has_left(store, 
 @pytest.mark.live
 @pytest.mark.one_release
 def test_values_of_others_on_other_labels_stay(store, cypher, ring):
-    mine = {NAMES.run: "mine", NAMES.staged.run: "mine", NAMES.previous.run: "mine", NAMES.embedding: [1.0]}
+    mine = {
+        NAMES.run: "mine",
+        NAMES.staged.run: "mine",
+        NAMES.previous.run: "mine",
+        NAMES.plain.embedding: [1.0],
+    }
     cypher(f"MATCH (n:{OTHER} {{key: 0}}) SET n += $mine", mine=mine)
     publish_all_kinds(store, ring)
     cypher(f"{LOSES} SET n:{OTHER}")

@@ -12,7 +12,8 @@ from heat_neo4j.database.write.loader import LoadNames
 from heat_neo4j.errors import HeatError
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.support.limited_servers import LIMITED_SERVERS
-from tests.support.live_graph import Store, random_points
+from tests.support.live_graph import random_points
+from tests.support.store import Store
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 LABEL, NAMES = "Limited", WriteNames("limited")

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from heat_neo4j.database import trust
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.trust import FILTERS, TRUSTED_FILE, Trust
 from heat_neo4j.errors import ConfigError, ProjectionError
@@ -71,21 +70,6 @@ def test_the_message_is_one_short_line_whatever_the_filter_holds():
         recorded(node_filter=text).trusted_projection(Trust())
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 500
-
-
-@pytest.mark.usefixtures("heat_home_folder")
-def test_recorded_properties_are_written_only_if_they_are_the_default_or_the_operator_gave_them():
-    assert Trust().require_names(WriteNames("open papers")) == WriteNames("open papers")
-    names = WriteNames(embedding="title")
-    with pytest.raises(ConfigError, match=r"'title'.*write_property under \[write\]"):
-        Trust().require_names(names)
-    assert Trust(["title"]).require_names(names) == names
-    Trust().remember_filters("title")  # a filter of that text says nothing of a property
-    Trust().remember_names(WriteNames("another", embedding="title"))  # nor does another model
-    with pytest.raises(ConfigError):
-        Trust().require_names(names)
-    Trust().remember_names(names)
-    assert Trust().require_names(names) == names
 
 
 def test_without_a_writable_folder_nothing_is_remembered_and_nothing_fails(tmp_path, monkeypatch):

@@ -23,8 +23,8 @@ from heat_neo4j.errors import WriteFailed, WriteRefused
 NAMES = WriteNames(model="papers")
 PLAN = IndexPlan(
     run=NAMES.run,
-    property=NAMES.embedding,
-    own=(NAMES.embedding, NAMES.vector),
+    property=NAMES.plain.embedding,
+    own=(NAMES.plain.embedding, NAMES.plain.vector),
     space="run 1",
     dimension=10,
     name_of=NAMES.index_of,

@@ -13,7 +13,7 @@ import heat_neo4j
 from heat_neo4j import errors, evaluation
 from heat_neo4j.attributes import table as attribute_table
 from heat_neo4j.cli.group import INTERRUPTED
-from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.naming import PropertyNames, WriteNames
 from heat_neo4j.database.query_files import LibraryQuery, list_queries
 from tests.benchmarks.results.tables import digest, paper_reached, stored_tables
 from tests.support.documents import ROOT
@@ -92,13 +92,13 @@ def exit_codes() -> str:
 
 def names() -> str:
     """Return the table of the names of a model's properties, types of links and indexes, of all copies."""
-    said, model = parameters_of(WriteNames), WriteNames()
+    model = WriteNames()
+    copies = model.plain, model.staged, model.previous
     lines = [
-        (said[field].partition(";")[0].rstrip("."), *(code(getattr(each, field)) for each in copies))
-        for field in model.plain._fields
-        for copies in [(model.plain, model.staged, model.previous)]
+        (text, *(code(getattr(each, field)) for each in copies))
+        for field, text in parameters_of(PropertyNames).items()
     ]
-    lines.append((said["link_type"].partition(";")[0].rstrip("."), *map(code, model.links)))
+    lines.append(("Type of predicted relationships", *map(code, model.links)))
     indexes = (code(model.index_of("<Label>")), code(model.staged_index_of("<Label>")), "")
     lines.append(("Vector index", *indexes))
     return rows("| holds | plain | staged | previous |", lines)

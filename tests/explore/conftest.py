@@ -17,9 +17,11 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from heat_neo4j import Projection, WriteNames
+from heat_neo4j import Projection
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import Cypher, Store, open_cypher, random_links, random_points
+from tests.support.live_graph import Cypher, open_cypher, random_links, random_points
+from tests.support.store import Store
 
 LABEL, MODEL, N = "ExplorePaper", "exploring", 30  # of a graph in a live database
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j import Projection, WriteNames
+from heat_neo4j import Projection
 from heat_neo4j.cli import heat
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.explore.published import read_page_data
 from heat_neo4j.geometry.hyperboloid import check_points

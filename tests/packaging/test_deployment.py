@@ -146,7 +146,7 @@ def graph(cypher, store):
         f"MATCH (a:{LABEL}), (b:{LABEL}) WHERE (b.id - a.id + 60) % 60 IN [1, 5, 9] CREATE (a)-[:{TYPE}]->(b)"
     )
     model = HEAT(n_components=2, walks_per_node=1, walk_length=5, n_threads=1, random_state=0)
-    embed(store, Projection([LABEL], [TYPE]), model, model=WriteNames("deployed"), links=None)
+    embed(store, Projection([LABEL], [TYPE]), model, model="deployed", links=None)
     yield
     cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")
     cypher("MATCH (n) WHERE (n:HeatModel AND n.name = 'deployed') OR n.model = 'deployed' DETACH DELETE n")

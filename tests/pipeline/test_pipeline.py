@@ -88,7 +88,7 @@ MORE_CITATIONS = (
 
 def test_what_was_computed_is_what_is_published(store, cypher):
     model = new_model()
-    report = embed(store, PAPERS, model, model=NAMES, links=LINKS, coordinates="hyperboloid")
+    report = embed(store, PAPERS, model, model=NAMES.model, links=LINKS, coordinates="hyperboloid")
     graph = store.read_graph(PAPERS)
     assert np.array_equal(store.read_embedding(graph, NAMES.model), model.embedding_)
     found = predict_links(model, graph, k=3, score=report.score)
@@ -123,7 +123,7 @@ def test_what_was_computed_is_what_is_published(store, cypher):
 def test_the_next_run_reads_the_graph_and_not_its_own_output(store, cypher):
     everything = Projection(["PipePaper"], attributes=["words"])
     first, second = new_model(), new_model()
-    reports = [embed(store, everything, model, model=NAMES, links=LINKS) for model in (first, second)]
+    reports = [embed(store, everything, model, model=NAMES.model, links=LINKS) for model in (first, second)]
     assert np.array_equal(first.embedding_, second.embedding_)
     assert {p["run"] for p in predicted(cypher).values()} == {reports[1].run.run_id}
     in_graph = runs_in_graph(cypher, "PipePaper", NAMES)
@@ -134,9 +134,9 @@ def test_the_next_run_reads_the_graph_and_not_its_own_output(store, cypher):
 
 def test_a_dry_run_says_the_same_and_writes_nothing(store, cypher):
     before = snapshot(cypher)
-    planned = embed(store, PAPERS, new_model(), model=NAMES, links=LINKS, dry_run=True).run
+    planned = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS, dry_run=True).run
     assert snapshot(cypher) == before
-    done = embed(store, PAPERS, new_model(), model=NAMES, links=LINKS).run
+    done = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS).run
     assert (planned.status, planned.run_id) == ("dry run", "")
     for name in ("nodes_written", "links_written", "embedding_property", "link_type", "coordinates"):
         assert getattr(planned, name) == getattr(done, name), name
@@ -158,7 +158,7 @@ def test_what_would_be_refused_at_the_end_is_refused_before_training(store, cyph
     before, stages = snapshot(cypher), set()
     with pytest.raises(error):
         embed(
-            store, PAPERS, new_model(), model=NAMES, links=links,
+            store, PAPERS, new_model(), model=NAMES.model, links=links,
             on_progress=lambda stage, done, total: stages.add(stage),
         )  # fmt: skip
     assert stages
@@ -176,15 +176,15 @@ def test_an_unknown_kind_of_coordinates_is_refused_before_reading():
 def test_overwrite_leaves_relationships_of_the_user(store, cypher):
     cypher("MATCH (a:PipePaper {key: 7}) SET a.pipeRadius = 'mine'")
     cypher("MATCH (a:PipePaper {key: 7}) CREATE (a)-[:PIPE_PREDICTED {mine: true}]->(a)")
-    embed(store, PAPERS, new_model(), model=NAMES, links=LINKS, overwrite=True)
+    embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS, overwrite=True)
     assert predicted(cypher)[7, 7] == {"mine": True}
     (row,) = cypher("MATCH (a:PipePaper {key: 7}) RETURN a.pipeRadius AS radius")
     assert isinstance(row["radius"], float)
 
 
 def test_without_links_earlier_ones_stay_published(store, cypher):
-    first = embed(store, PAPERS, new_model(), model=NAMES, links=LINKS).run
-    second = embed(store, PAPERS, new_model(random_state=5), model=NAMES, links=None).run
+    first = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS).run
+    second = embed(store, PAPERS, new_model(random_state=5), model=NAMES.model, links=None).run
     assert second.parts == ("embedding",)
     model = published_node(cypher, "pipe")
     assert (model["run"], model["linkRun"]) == (second.run_id, first.run_id)
@@ -195,7 +195,7 @@ def test_without_links_earlier_ones_stay_published(store, cypher):
 
 
 def test_predict_reads_coordinates_back_and_reuses_the_score(store, cypher):
-    first = embed(store, PAPERS, new_model(), model=NAMES, links=LINKS)
+    first = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS)
     stages = set()
     report = predict(
         store, "pipe", links=LinkOptions(k=5, max_links=20), on_progress=lambda stage, *_: stages.add(stage)
@@ -214,43 +214,31 @@ def test_predict_reads_coordinates_back_and_reuses_the_score(store, cypher):
 
 
 def test_predict_fits_the_score_that_the_run_did_not(store, cypher):
-    embed(store, PAPERS, new_model(), model=NAMES, links=None)
+    embed(store, PAPERS, new_model(), model=NAMES.model, links=None)
     stages = set()
     report = predict(store, "pipe", links=LINKS, on_progress=lambda stage, *_: stages.add(stage))
     assert "probability: train" in stages
-    wanted = embed(store, PAPERS, new_model(), model=NAMES, links=LINKS).score
+    wanted = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS).score
     assert report.score == wanted
-
-
-def test_predict_keeps_to_the_type_of_the_last_links(store, cypher):
-    names = WriteNames("pipe", link_type="PIPE_GUESS")
-    embed(store, PAPERS, new_model(), model=names, links=LINKS)
-    guess = predict(store, "pipe", links=LinkOptions(k=1)).run
-    assert guess.link_type == "PIPE_GUESS"
-    before = snapshot(cypher)
-    with pytest.raises(WriteRefused, match="is published under 'PIPE_GUESS', not 'PIPE_OTHER'"):
-        predict(store, "pipe", links=LinkOptions(k=1), link_type="PIPE_OTHER")
-    assert snapshot(cypher) == before
-    assert {p["run"] for p in predicted(cypher, "PIPE_GUESS").values()} == {guess.run_id}
 
 
 def test_predict_without_coordinates(store, cypher):
     with pytest.raises(ProjectionError, match="model 'pipe' has no published coordinates"):
         predict(store, "pipe")
-    embed(store, PAPERS, new_model(), model=NAMES, links=None)
+    embed(store, PAPERS, new_model(), model=NAMES.model, links=None)
     cypher("CREATE (:PipePaper {key: 1000})")
     with pytest.raises(ProjectionError, match="1 of 61 nodes have no coordinates"):
         predict(store, "pipe")
 
 
 def test_links_without_probability_and_why(store, cypher):
-    report = embed(store, PAPERS, new_model(), model=NAMES, links=LinkOptions(k=1, score="distance"))
+    report = embed(store, PAPERS, new_model(), model=NAMES.model, links=LinkOptions(k=1, score="distance"))
     assert report.score is None
     (note,) = report.notes  # each paper cites as many as cite it
     assert "44 of 44 predicted links have no direction" in note
     assert all("probability" not in p for p in predicted(cypher).values())
     few = Projection(["PipePaper"], ["PIPE_CITES"], node_filter="n.key < 8")
-    report = embed(store, few, new_model(), model=NAMES, links=LinkOptions(k=1))
+    report = embed(store, few, new_model(), model=NAMES.model, links=LinkOptions(k=1))
     assert report.score is None
     assert report.notes[0].startswith("no link score: ")
 
@@ -282,7 +270,7 @@ def test_one_seed_is_one_answer_for_any_number_of_threads_and_any_order_of_inser
         prepare()
         for threads in (1, 2):
             model = new_model(n_threads=threads)
-            embed(store, PAPERS, model, model=NAMES, links=LINKS)
+            embed(store, PAPERS, model, model=NAMES.model, links=LINKS)
             links = without_run(predicted(cypher))
             answers.append((model.embedding_.tobytes(), published_coordinates(cypher), links))
     assert len(answers[0][1]) == NODES
@@ -293,7 +281,7 @@ def test_one_seed_is_one_answer_for_any_number_of_threads_and_any_order_of_inser
 def test_what_attributes_tell_of_links_is_recorded(store, cypher):
     cypher(MORE_CITATIONS)
     model = new_model(alpha="auto")
-    report = embed(store, PAPERS, model, model=NAMES, links=None, coordinates="hyperboloid")
+    report = embed(store, PAPERS, model, model=NAMES.model, links=None, coordinates="hyperboloid")
     (record,) = store.runs("pipe")
     assert record.parameters["alpha"] == "auto"
     assert record.training == report.run.training
@@ -307,7 +295,7 @@ def test_what_attributes_tell_of_links_is_recorded(store, cypher):
 def test_the_link_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):
     model = new_model()
     links = LinkOptions(k=3, score="link")
-    report = embed(store, PAPERS, model, model=NAMES, links=links)
+    report = embed(store, PAPERS, model, model=NAMES.model, links=links)
     graph = store.read_graph(PAPERS)
     found = predict_links(model, graph, k=3, score=report.score)
     assert without_run(predicted(cypher)) == as_read(found)
@@ -333,7 +321,7 @@ def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
 
     def published(**places):
         model = new_model(n_parts=3, **places)
-        run = embed(store, PAPERS, model, model=NAMES, links=LINKS).run
+        run = embed(store, PAPERS, model, model=NAMES.model, links=LINKS).run
         rows = cypher("MATCH (n:PipePaper) RETURN n.key AS key, n.pipeEmbedding AS at ORDER BY key")
         assert verify(store, model="pipe").equal
         return (rows, without_run(predicted(cypher))), run
@@ -355,4 +343,4 @@ def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
 
     model = new_model(n_parts=3, scratch=scratch, scheduler="tcp://127.0.0.1:9")
     with pytest.raises(ConnectionFailed, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        embed(store, PAPERS, model, model=NAMES, links=None, on_progress=read)
+        embed(store, PAPERS, model, model=NAMES.model, links=None, on_progress=read)

@@ -78,7 +78,7 @@ def test_predicted_numbers_are_written_kept_and_cleared(db, papers, cypher):
         kept = [papers.lists(name) for name in names]
         assert [own.pop(new) for own in kept] == [None] * 3
         assert kept == first
-        with pytest.raises(WriteRefused, match="published under 'freshClassPriceLow'"):
+        with pytest.raises(WriteRefused, match="published as freshClassPrice, freshClassPriceLow"):
             db.classify("price", kind="class", write=True, model=MODEL)
         db.classify("price", write=True, model=MODEL)
         assert papers.lists(names[1])[new] is not None

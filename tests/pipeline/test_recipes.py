@@ -21,7 +21,7 @@ PAPERS = Projection(
 
 def run(store, projection=PAPERS, **options):
     small = {"n_components": 2, "walks_per_node": 1, "walk_length": 8, "n_threads": 1, "random_state": 0}
-    return embed(store, projection, HEAT(**small), model=NAMES, links=None, **options)
+    return embed(store, projection, HEAT(**small), model=NAMES.model, links=None, **options)
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_a_node_that_lost_its_coordinates_gets_new_ones(store, cypher, papers, l
 
 def test_an_embedding_of_the_same_settings_is_fresh(store, papers):
     job = easy()
-    embed(store, job.projection, small_model(), model=job.names, links=job.links)
+    embed(store, job.projection, small_model(), model=job.names.model, links=job.links)
     assert refresh(store, job).outcome == "nothing"
     other = refresh(store, replace(job, model=small_model(walk_length=10)))
     assert (other.decision, other.reason) == ("full", "walk_length was 20 and is 10")
@@ -452,7 +452,7 @@ def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher,
         easy().projection, relationships=[TYPE, "REFRESH_WROTE"], weight=None, attributes=["words"]
     )
     links = LinkOptions(k=2, min_probability=0.0, patterns=[f"RefreshAuthor-REFRESH_WROTE->{LABEL}"])
-    embed(store, wanted, small_model(), model=WriteNames(MODEL), links=links)
+    embed(store, wanted, small_model(), model=MODEL, links=links)
     nothing_given = Job(
         Projection(),
         HEAT(),

@@ -20,7 +20,7 @@ NAMES = WriteNames(MODEL)
 LINKS = LinkOptions(k=2, score="distance")
 JOB = make_job(links=LINKS, gate=Gate(1.0, 1.0, 0.0))
 WRITERS = {
-    "embed": lambda store: embed(store, JOB.projection, small_model(), model=NAMES, links=LINKS),
+    "embed": lambda store: embed(store, JOB.projection, small_model(), model=NAMES.model, links=LINKS),
     "links": lambda store: predict(store, MODEL, links=LINKS, n_threads=1),
     "refresh": lambda store: refresh(store, JOB, mode="full"),
     "rollback": lambda store: store.rollback(MODEL),

@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from heat_neo4j import HEAT, Projection, plots
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.embed import embed
@@ -47,7 +46,7 @@ def cypher(server):
 def published(store, cypher):
     """Publish a model of three dimensions, with links."""
     return embed(
-        store, PAPERS, HEAT(3, **SMALL), model=WriteNames("plot"), links=LinkOptions(k=3, min_probability=0.0)
+        store, PAPERS, HEAT(3, **SMALL), model="plot", links=LinkOptions(k=3, min_probability=0.0)
     ).run
 
 
@@ -109,7 +108,7 @@ def test_predicted_links_of_earlier_runs_are_left_out(store, cypher, published):
 
 
 def test_an_embedding_of_the_plane_is_drawn_as_it_is(store, cypher):
-    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model="plot", links=None)
     model = published_model.read_published(store, "plot")
     assert published_model.embed_in_plane(model) is model.embedding
     with pytest.raises(ProjectionError, match="model 'plot' has no predicted links: run `heat links`"):
@@ -199,7 +198,7 @@ def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
 
 def test_attributes_are_encoded_as_those_of_the_run(store, cypher):
     projection = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"], attributes=["field"])
-    embed(store, projection, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
+    embed(store, projection, HEAT(2, **SMALL), model="plot", links=None)
     before = published_model.read_published(store, "plot")
     cypher("MATCH (n:PlotPaper {key: 5}) SET n.field = 'astronomy'")
     now = published_model.read_published(store, "plot")
@@ -214,7 +213,7 @@ def test_what_is_not_there_is_one_line(invoke, cypher, store):
     for picture in ("disk", "reliability", "degree"):
         line = invoke(picture, code=4).stderr.splitlines()[-1]
         assert line == ("heat: model 'plot' has no published coordinates in this database: run `heat embed`")
-    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model="plot", links=None)
     missing = invoke("disk", "--caption", "nmae", code=4).stderr.splitlines()[-1]
     assert missing.startswith("heat: no node of the projection has a property 'nmae'")
     assert "has no predicted links" in invoke("disk", "--links", "3", code=4).stderr
@@ -227,6 +226,6 @@ def test_a_model_without_probabilities_has_no_reliability(invoke, cypher, store)
         "MATCH (a:PlotPaper) MATCH (b:PlotPaper) WHERE b.key = a.key + 1 OR b.key = 0 AND a.key = 5 "
         "CREATE (a)-[:PLOT_CITES]->(b)"
     )
-    embed(store, PAPERS, HEAT(2, **SMALL), model=WriteNames("plot"), links=None)
+    embed(store, PAPERS, HEAT(2, **SMALL), model="plot", links=None)
     line = invoke("reliability", code=4).stderr.splitlines()[-1]
     assert line == "heat: model 'plot' has no link probabilities: run `heat links`"

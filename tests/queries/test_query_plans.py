@@ -71,7 +71,7 @@ def profile(session, name, names=None):
     """Return the operators by which a query was carried out, and its database hits."""
     query = load_query(name)
     chosen = {"label": LABEL, "property": "key", "type": NAMES.link_type, "index": NAMES.index_of(LABEL)}
-    chosen |= {"embedding": NAMES.embedding, "radius": NAMES.radius, "same_as": SAME_AS}
+    chosen |= {"embedding": NAMES.plain.embedding, "radius": NAMES.plain.radius, "same_as": SAME_AS}
     known = [each.name for each in query.parameters]
     given = {each: chosen[each] for each in query.names if each in ("label", "property")}
     _, values = query.divide(given | {each: value for each, value in VALUES.items() if each in known})

@@ -16,8 +16,9 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.gate import Gate
-from tests.support.live_graph import Store, random_links, random_points
+from tests.support.live_graph import random_links, random_points
 from tests.support.refresh_toy import make_job
+from tests.support.store import Store
 
 __all__ = [
     "BATCH",

@@ -20,7 +20,8 @@ from heat_neo4j.database.query_files import load_query
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import Store, open_cypher
+from tests.support.live_graph import open_cypher
+from tests.support.store import Store
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
 QUERIES = sorted(path.stem for path in FOLDER.glob("*.cypher"))
@@ -176,7 +177,8 @@ class Toy:
         names = WriteNames(model=self.model)
         index = names.index_of(self.label)
         return {
-            "embedding": names.embedding, "radius": names.radius, "type": names.link_type, "index": index,
+            "embedding": names.plain.embedding, "radius": names.plain.radius,
+            "type": names.link_type, "index": index,
             "same_as": WriteNames.of_duplicates(self.model).link_type,
         }  # fmt: skip
 

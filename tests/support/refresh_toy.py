@@ -60,7 +60,7 @@ def first_version(store: Neo4jStore, job: Job) -> RunRecord:
         store,
         job.projection,
         clone(job.model),
-        model=job.names,
+        model=job.names.model,
         coordinates=job.coordinates,
         links=job.links,
         index=job.index,

@@ -15,7 +15,8 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.geometry.hyperboloid import at_radius, distance, lift
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import Cypher, Store, open_cypher, open_store
+from tests.support.live_graph import Cypher, open_cypher, open_store
+from tests.support.store import Store
 
 __all__ = ["HOSTILE", "RetrievalToy", "published_toy"]
 

@@ -10,7 +10,7 @@ import click
 from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, name_options, option, verb_options
+from heat_neo4j.cli.options import database_options, option, verb_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ heat clear --model heat --yes
 @verb_options("clear", *CHOICES, heading=WHAT)
 @option("--yes", heading=WHAT, is_flag=True, help="Do not ask.")
 @verb_options("clear", "dry_run", heading=WHAT)
-@name_options
 @database_options
 def clear(yes: bool, dry_run: bool, **options: Any) -> None:
     """Remove what runs have written, and only that.
@@ -54,8 +53,6 @@ def clear(yes: bool, dry_run: bool, **options: Any) -> None:
         return
     if report.runs or report.models:
         print_line(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
-        for line in report.left:
-            print_line(line)
     else:
         print_line("nothing to remove")
 

@@ -101,7 +101,7 @@ def _run(
 ) -> tuple[RunReport, list[Answer]]:
     """Load, embed, query and draw; print results as they come, except with ``--json``."""
     from heat_neo4j._utils.progress import prefixed
-    from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, draw_modules, load_modules
+    from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, draw_modules, load_modules
     from heat_neo4j.heat import HEAT
     from heat_neo4j.pipeline.embed import embed
     from heat_neo4j.pipeline.job import LinkOptions
@@ -110,7 +110,7 @@ def _run(
     links = LinkOptions(k=10, min_degree=FEW, max_degree=HUB)
     # A batch of so small a graph is one walk: there is nothing for threads to share.
     model = HEAT(random_state=SEED, n_threads=1)
-    report = embed(store, PROJECTION, model, model=WRITE_NAMES, links=links, on_progress=progress)
+    report = embed(store, PROJECTION, model, model=MODEL, links=links, on_progress=progress)
     if not as_json():
         _show_run(store, imports, report)
     answers = []

@@ -23,7 +23,7 @@ heat embed --label Paper --relationship CITES --weight weight \\
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     arguments = run_arguments(options)
     estimator, names = arguments.pop("model"), arguments.pop("names")
-    return {**arguments, "estimator": estimator, "model": names}
+    return {**arguments, "estimator": estimator, "model": names.model}
 
 
 embed = verb_command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heat_neo4j.cli.group import HeatSubgroup
-from heat_neo4j.cli.options import model_options, name_options
+from heat_neo4j.cli.options import model_options
 from heat_neo4j.cli.output import print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
@@ -26,7 +26,7 @@ def index() -> None:
     """
 
 
-@verb_command("create_index", "heat index create", name_options, model_options, group=index, called="create")
+@verb_command("create_index", "heat index create", model_options, group=index, called="create")
 def create(status: IndexStatus, options: dict[str, Any]) -> None:
     """Print the new status."""
     _show(status)
@@ -41,7 +41,6 @@ def status(status: IndexStatus, options: dict[str, Any]) -> None:
 @verb_command(
     "drop_index",
     "heat index drop --model heat",
-    name_options,
     model_options,
     group=index,
     called="drop",

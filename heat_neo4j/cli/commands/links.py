@@ -12,7 +12,6 @@ from heat_neo4j.cli.options import (
     filter_options,
     log_options,
     model_options,
-    name_options,
     overwrite_option,
     setting_options,
     verb_options,
@@ -38,9 +37,8 @@ LINKS = [setting.key for setting in settings_of("links") if setting.name != "ena
 links = verb_command(
     "links",
     "heat links --k 20 --predict 'Author-WROTE->Paper'",
-    setting_options(*LINKS, "heat.n_threads", "limits", "write.model", "write.link_type"),
+    setting_options(*LINKS, "heat.n_threads", "limits", "write.model"),
     filter_options,
-    name_options,
     dry_run_option,
     overwrite_option,
     database_options,

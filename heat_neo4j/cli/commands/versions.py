@@ -3,7 +3,7 @@
 from typing import Any
 
 from heat_neo4j._utils.display import plural
-from heat_neo4j.cli.options import dry_run_option, model_options, name_options, setting_options, verb_options
+from heat_neo4j.cli.options import dry_run_option, model_options, setting_options, verb_options
 from heat_neo4j.cli.output import print_line
 from heat_neo4j.cli.verbs import verb_command
 
@@ -17,7 +17,6 @@ def _document(found: tuple[str | None, str | None], options: dict[str, Any]) -> 
     "rollback",
     "heat rollback --model heat",
     dry_run_option,
-    name_options,
     model_options,
     document=_document,
 )
@@ -35,7 +34,6 @@ def rollback(found: tuple[str | None, str | None], options: dict[str, Any]) -> N
     setting_options("refresh.records"),
     verb_options("prune", "previous", heading="What to remove"),
     dry_run_option,
-    name_options,
     model_options,
     document=lambda count, options: {
         "model": options["model"], "records_removed": count, "dry_run": options["dry_run"]

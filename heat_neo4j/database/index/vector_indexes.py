@@ -238,7 +238,7 @@ def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], 
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     return WriteRefused(
         f"the index {index.name!r} over {index.property!r} is not one of model {model!r}: "
-        "drop it, or set write_property in heat.toml (embedding=...) to another name"
+        "drop it, or use another --model"
     )
 
 

@@ -398,8 +398,7 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     version = book.remains(lease.model) if damaged_too else book.published(lease.model)
     is_switched = bool(being_published(version))
     run = next((run for run in book.runs_of(lease.model) if run.run_id == lease.staging), None)
-    recorded = book.names(lease.model) if is_switched or run is None else run.names
-    names = lease.connection.trust.require_names(recorded)
+    names = book.names(lease.model) if is_switched or run is None else run.names
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
     reach = Reach(lease.connection, names, EVERYWHERE)  # the number of staged nodes is unknown
@@ -462,7 +461,7 @@ def _roll_back(lease: Lease, on_progress: Progress) -> tuple[str | None, str | N
     book = read_bookkeeping(lease.connection)
     version = book.published(lease.model)
     target = _version_before(version, lease.model)
-    names = lease.connection.trust.require_names(book.names(lease.model))
+    names = book.names(lease.model)
     coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
     reach = Reach(lease.connection, names, labels_of(version, target))

@@ -108,7 +108,7 @@ def create_index(
         return status
     with write_lease(connection, model) as lease:
         book, record = _published(connection, model)
-        version, names = book.published(model), connection.trust.require_names(book.names(model))
+        version, names = book.published(model), book.names(model)
         plan = index_plan(version, names, record.labels)
         reach = Reach(connection, names, labels_of(version))
         reach.extend(version)
@@ -126,7 +126,7 @@ def drop_index(connection: Connection, model: str = "heat") -> tuple[str, ...]:
     _published(connection, model)
     with write_lease(connection, model) as lease:
         book, _ = _published(connection, model)
-        version, names = book.published(model), connection.trust.require_names(book.names(model))
+        version, names = book.published(model), book.names(model)
         indexes = [index.name for index in own_indexes(connection, names)]
         if version.get("indexes"):
             switch_version(lease, at_rest(version, NO_INDEX), doing="taking the index away")

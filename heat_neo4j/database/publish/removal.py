@@ -20,7 +20,7 @@ from heat_neo4j.database.publish.reach import EVERYWHERE
 from heat_neo4j.database.runs import DAMAGED, Bookkeeping, RunRecord, nodes_with, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import RUN_ID, Version, previous_of, runs_of, without_previous, without_runs
-from heat_neo4j.errors import ConfigError, WriteRefused
+from heat_neo4j.errors import WriteRefused
 
 RECORDS = 100
 """Number of earlier run nodes that a model keeps."""
@@ -44,8 +44,6 @@ class ClearReport(Result):
         Whether nothing was removed.
     others : tuple of str
         Other runs whose version is removed too, published or kept for a rollback, as it shares cleared data.
-    left : tuple of str
-        Models of a dry run that this machine may not clear, one line each.
     """
 
     runs: tuple[str, ...]
@@ -54,7 +52,6 @@ class ClearReport(Result):
     links: int
     dry_run: bool
     others: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
 
 
 def clear(
@@ -113,20 +110,13 @@ def clear(
         raise WriteRefused(f"there is no run {run_id!r} in this database: `heat runs` lists them")
     names = {node["name"] for node in book.models if everything or node["name"] == model}
     names |= {run.model for run in chosen}
-    removed, refused = [], []
+    removed = []
     for name in sorted(names):
-        try:
-            if dry_run:
-                removed.append(_count(connection, book, name, chosen))
-            else:
-                with Lease(connection, name) as lease:
-                    removed.append(_clear_model(lease, chosen, on_progress))
-        except ConfigError as error:  # its names are not trusted; continue with other models
-            if not everything:
-                raise
-            refused.append(error)
-    if refused and not dry_run:
-        raise refused[0]
+        if dry_run:
+            removed.append(_count(connection, book, name, chosen))
+        else:
+            with Lease(connection, name) as lease:
+                removed.append(_clear_model(lease, chosen, on_progress))
     if dry_run:
         remaining = {run.model for run in book.runs if run not in chosen}
     else:  # the node of a model without runs was removed with its lease
@@ -138,7 +128,6 @@ def clear(
         links=sum(each.links for each in removed),
         dry_run=dry_run,
         others=tuple(run for each in removed for run in each.others),
-        left=tuple(map(str, refused)),
     )
 
 
@@ -166,7 +155,7 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
         book, is_interrupted = read_bookkeeping(lease.connection, history=True), False
     version = book.remains(lease.model)
     after = _without(book, lease.model, runs)
-    names = lease.connection.trust.require_names(_names(book, lease.model))
+    names = book.names(lease.model)
     on_progress("remove", 0, 1)
     is_other = runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version)
     if is_other or version.get(DAMAGED):
@@ -270,7 +259,7 @@ def _prune(lease: Lease, records: int, previous: bool, on_progress: Progress) ->
     if previous:
         book = read_bookkeeping(lease.connection, history=True)
         version = book.published(lease.model)
-        names = lease.connection.trust.require_names(_names(book, lease.model))
+        names = book.names(lease.model)
         on_progress("remove old version", 0, 1)
         after = without_previous(version)
         if previous_of(version):
@@ -329,18 +318,12 @@ def _remove(lease: Lease, copy: _Copy) -> int:
     return lease.write_all(statement, doing=doing, identifiers=copy.identifiers, **copy.parameters)
 
 
-def _names(book: Bookkeeping, model: str) -> WriteNames:
-    """Return the names that a model writes to: of its published version, or of its last run."""
-    runs = book.runs_of(model)
-    return book.names(model) if not runs or any(run.stored for run in runs) else runs[0].names
-
-
 def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[RunRecord]) -> _Removed:
     """Return the data of the chosen runs of a model."""
     version, runs = book.remains(model), [run.run_id for run in chosen]
     after = _without(book, model, runs)
     lost = {"coordinates": 0, "links": 0}
-    for copy in _unread_copies(book, model, connection.trust.require_names(_names(book, model)), after):
+    for copy in _unread_copies(book, model, book.names(model), after):
         wanted = ("labels", "run", "type")
         identifiers = {name: copy.identifiers[name] for name in wanted if name in copy.identifiers}
         statement = load_statement(f"read/{copy.kind}_count", **identifiers)

@@ -52,7 +52,7 @@ from heat_neo4j.database.write.refusals import (
     refuse_constraints,
     refuse_foreign_values,
     refuse_input_names,
-    refuse_renaming,
+    refuse_other_values,
     refuse_taken_names,
 )
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
@@ -246,7 +246,6 @@ class Run:
             self._version = book.published(model)
             self._record = replace(self._record, previous_run=self._version.get("run"))
             self._connection.write_transaction(partial(self._register, book), doing="starting a run")
-            self._connection.trust.remember_names(self._names)
             self._stack = stack.pop_all()
         return self
 
@@ -297,7 +296,7 @@ class Run:
 
     def _refuse_names(self, book: Bookkeeping) -> None:
         refuse_taken_names(book, self._names, self._parts)
-        refuse_renaming(book, self._names, self._parts)
+        refuse_other_values(book, self._names)
 
     def _register(self, book: Bookkeeping, transaction: Transaction) -> None:
         """Create the run's node, unless another model has claimed the names concurrently."""
@@ -591,9 +590,9 @@ def _names_of_parts(names: WriteNames) -> dict[str, Any]:
     if names.values:
         return {"value_properties": names.values}
     return {
-        "embedding_property": names.embedding,
-        "radius_property": names.radius,
-        "vector_property": names.vector,
+        "embedding_property": names.plain.embedding,
+        "radius_property": names.plain.radius,
+        "vector_property": names.plain.vector,
         "link_type": names.link_type,
     }
 

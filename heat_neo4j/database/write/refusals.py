@@ -29,12 +29,12 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
         for name in names.properties:
             if name in read:
                 raise WriteRefused(
-                    f"the node property {name!r} is read by the projection: write to another name"
+                    f"the node property {name!r} is read by the projection: use another --model"
                 )
     for link_type in names.links if LINKS in parts else ():
         if link_type in (projection.relationships or ()):
             raise WriteRefused(
-                f"the relationship type {link_type!r} is read by the projection: use another link type"
+                f"the relationship type {link_type!r} is read by the projection: use another --model"
             )
 
 
@@ -50,23 +50,19 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
             taken |= set(run.names.links) & set(names.links)
         if taken:
             raise WriteRefused(
-                f"{', '.join(sorted(map(repr, taken)))} belongs to model {run.model!r}: give model "
-                f"{names.model!r} other names, or run `heat clear --model {quote(run.model)}`"
+                f"{', '.join(sorted(map(repr, taken)))} belongs to model {run.model!r}: use "
+                f"another --model, or run `heat clear --model {quote(run.model)}`"
             )
 
 
-def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names that differ from those of the published model: its readers use them."""
-    version, used = book.published(names.model), book.names(names.model)
-    pairs = [(used.link_type, names.link_type)] if "linkRun" in version and LINKS in parts else []
-    if "run" in version and _on_nodes(parts):
-        pairs += zip(used.own, names.own, strict=False)
-    for there, wanted in pairs:
-        if there != wanted:
-            raise WriteRefused(
-                f"model {names.model!r} is published under {there!r}, not {wanted!r}: keep the name, or run "
-                f"`heat clear --model {quote(names.model)}` first"
-            )
+def refuse_other_values(book: Bookkeeping, names: WriteNames) -> None:
+    """Refuse values of another kind than those of the published model, such as numbers beside classes."""
+    used = book.names(names.model)
+    if "run" in book.published(names.model) and used.values != names.values:
+        raise WriteRefused(
+            f"model {names.model!r} is published as {', '.join(used.own)}, not {', '.join(names.own)}: run "
+            f"`heat clear --model {quote(names.model)}` first"
+        )
 
 
 def refuse_constraints(
@@ -92,7 +88,7 @@ def refuse_constraints(
             continue
         raise WriteRefused(
             f"constraint {row['name']!r} ({kind} of {', '.join(row['properties'])} on {on}) covers data of "
-            f"model {names.model!r}: drop it (SHOW CONSTRAINTS lists it), or write under other names"
+            f"model {names.model!r}: drop it (SHOW CONSTRAINTS lists it), or use another --model"
         )
 
 
@@ -107,7 +103,7 @@ def refuse_foreign_values(
 
     `nodes` is the label expression for the nodes that a publication looks at.
     """
-    advice = "choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)"
+    advice = "use another --model, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)"
     if _on_nodes(parts):
         copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", labels=nodes, **copies)

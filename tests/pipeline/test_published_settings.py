@@ -3,7 +3,6 @@
 import pytest
 
 from heat_neo4j import HEAT
-from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.trust import Trust
@@ -75,15 +74,6 @@ def test_recorded_places_of_a_machine_are_never_used():
 def test_a_damaged_setting_is_damage(settings):
     with pytest.raises(ProjectionError, match=r"is damaged \(settings\).*heat clear --run r1"):
         follow(published(**settings))
-
-
-def test_recorded_properties_of_others_are_not_followed():
-    run = RunRecord(
-        "r1", "heat", ("embedding",), "complete", settings={"model": {}}, embedding_property="title"
-    )
-    with pytest.raises(ConfigError, match="'title'"):
-        follow(run, follows={"write.embedding"})
-    assert follow(run, follows={"heat.alpha"}).names == WriteNames()
 
 
 def test_a_filter_of_the_operator_needs_no_record():

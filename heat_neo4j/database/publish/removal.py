@@ -159,19 +159,20 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
     on_progress("remove", 0, 1)
     is_other = runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version)
     if is_other or version.get(DAMAGED):
-        if _are_all(book, lease.model, runs):
-            lease.write("write/version_drop", doing="clearing")
-        else:
+        if after:
             switch_version(lease, after, doing="clearing")
+        else:
+            lease.write("write/version_drop", doing="clearing")
         await_readers(lease.connection)
     if "run" not in after:
         indexes = [index.name for index in own_indexes(lease.connection, names) if index.is_made_here()]
         drop_indexes(lease.connection, indexes, lease.check)
     removed = {"coordinates": 0, "links": 0}
-    staged = _staged_copies(names) if is_interrupted else []
-    for copy in (*staged, *_unread_copies(book, lease.model, names, after)):
+    for copy in _unread_copies(book, lease.model, names, after):
         removed[copy.kind] += _remove(lease, copy)
     if is_interrupted:
+        for copy in _staged_copies(names):
+            _remove(lease, copy)
         lease.write("write/staging_end", doing="clearing")
     lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)

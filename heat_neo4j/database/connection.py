@@ -4,7 +4,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -21,9 +21,7 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.trust import Trust
 from heat_neo4j.errors import (
     ConfigError,
-    ConnectionFailed,
     HeatError,
-    LeaseHeld,
     ProjectionError,
     WriteFailed,
 )
@@ -436,30 +434,3 @@ def _keep_secrets(auth: object) -> None:
 def _metadata(doing: str) -> dict[str, str]:
     """Return the metadata that ``SHOW TRANSACTIONS`` displays for our transactions."""
     return {"app": f"heat_neo4j/{__version__}", "doing": doing}
-
-
-@contextmanager
-def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -> Iterator[None]:
-    """Convert errors that stop run `run_id` to `WriteFailed` with the state of the graph.
-
-    If the server is lost while `publishing`, it is unknown whether the switch was committed. If it is lost
-    while `settling`, some values are not yet stored under their plain names.
-    """
-    try:
-        yield
-    except LeaseHeld:
-        raise
-    except HeatError as error:
-        if publishing and isinstance(error, ConnectionFailed):
-            state = f"run {run_id} is published whole or not at all: `heat runs` shows which"
-        elif settling:
-            state = (
-                f"run {run_id} is published, but some properties still hold values of the previous version: "
-                f"the next command that writes completes it, for example `heat prune`"
-            )
-        else:
-            state = (
-                f"run {run_id} is incomplete and what was published before is untouched: "
-                f"repeat, or remove the rest with `heat clear --run {run_id}`"
-            )
-        raise WriteFailed(f"{error}; {state}") from error

@@ -509,26 +509,14 @@ def _planned_record(work: Work, run: Run) -> RunRecord:
 
 
 def _write(work: Work, run: Run) -> RunRecord:
-    """Write and publish; on Ctrl-C, report the state of the graph."""
-    try:
-        with run:
-            if work.plan.mode != LINKS:
-                coordinates, changed = _coordinates(work)
-                run.send_coordinates(coordinates, model_facts(work.model), changed)
-            if work.links is not None:
-                run.write_links(work.links)
-            return run.publish()
-    except KeyboardInterrupt as stop:
-        run_id = run.record.run_id
-        if run.record.status == "complete":
-            raise KeyboardInterrupt(
-                f"run {run_id} is published; the next command that writes, such as `heat prune`, completes "
-                "its values under plain names"
-            ) from stop
-        raise KeyboardInterrupt(
-            f"run {run_id} is incomplete and what was published before is untouched: "
-            f"repeat, or remove the rest with `heat clear --run {run_id}`"
-        ) from stop
+    """Write and publish."""
+    with run:
+        if work.plan.mode != LINKS:
+            coordinates, changed = _coordinates(work)
+            run.send_coordinates(coordinates, model_facts(work.model), changed)
+        if work.links is not None:
+            run.write_links(work.links)
+        return run.publish()
 
 
 _STAGES: dict[str, Callable[[Work], Work]] = {

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, stopping
+from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
@@ -55,7 +55,7 @@ from heat_neo4j.database.write.refusals import (
     refuse_other_values,
     refuse_taken_names,
 )
-from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
+from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 from heat_neo4j.errors.redaction import redacted
 from heat_neo4j.graph import Graph
 
@@ -152,9 +152,9 @@ class Run:
     WriteRefused
         If the names are used as input of the graph.
     WriteFailed
-        In writing methods and `publish`, if the server was lost or writing was interrupted.
+        On leaving it, if the server was lost or refused a statement, with the state of the graph.
     LeaseHeld
-        In the same methods, if another process has taken over the lease.
+        In writing methods and `publish`, if another process has taken over the lease.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Run:
         self._staged = 0  # nodes
         self._lease = lease
         self._stack = ExitStack()
-        self._is_published = False
+        self._is_switching = self._is_published = False
 
     @property
     def record(self) -> RunRecord:
@@ -253,12 +253,31 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with self._stack:
-            if error is None or self._is_published or isinstance(error.__cause__, ConnectionFailed):
-                return
-            with suppress(HeatError):
-                reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                params = {"run": self._record.run_id, "error": redacted(reason)[:500]}
-                self._note("write/run_error", params, doing="noting an error")
+            if not (error is None or self._is_published or isinstance(error, ConnectionFailed)):
+                with suppress(HeatError):
+                    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                    params = {"run": self._record.run_id, "error": redacted(reason)[:500]}
+                    self._note("write/run_error", params, doing="noting an error")
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(self._state(error)) from error
+        is_told = isinstance(error, LeaseHeld) or (isinstance(error, WriteRefused) and not self._is_published)
+        if isinstance(error, HeatError) and not is_told:
+            raise WriteFailed(f"{error}; {self._state(error)}") from error
+
+    def _state(self, error: BaseException) -> str:
+        """Return what is in the graph after an error."""
+        run_id = self._record.run_id
+        if self._is_published:
+            return (
+                f"run {run_id} is published, but some properties still hold values of the previous version: "
+                f"the next command that writes completes it, for example `heat prune`"
+            )
+        if self._is_switching and isinstance(error, ConnectionFailed | KeyboardInterrupt):
+            return f"run {run_id} is published whole or not at all: `heat runs` shows which"
+        return (
+            f"run {run_id} is incomplete and what was published before is untouched: "
+            f"repeat, or remove the rest with `heat clear --run {run_id}`"
+        )
 
     def _note(self, name: str, params: Mapping[str, Any], *, doing: str) -> None:
         """Update the run's node, without the lease."""
@@ -503,20 +522,18 @@ class Run:
             indexes=self._existing_indexes,
             on_progress=self._on_progress,
         )
-        run_id = self._record.run_id
-        with self._timed("index new version"), stopping(run_id):
+        with self._timed("index new version"):
             publication.run([Step.INDEX_STAGED])
         publication.outcome = self._record.to_node()
-        with stopping(run_id, publishing=True):
-            publication.run([Step.SWITCH_TO_STAGED])
+        self._is_switching = True
+        publication.run([Step.SWITCH_TO_STAGED])
         self._is_published = True
         self._record = replace(self._record, status="complete")
-        with stopping(run_id, settling=True):
-            try:
-                self._settle(publication)
-            except LeaseHeld:
-                _log.warning("run %s is published; another process settles it", run_id)
-                return self._record
+        try:
+            self._settle(publication)
+        except LeaseHeld:
+            _log.warning("run %s is published; another process settles it", self._record.run_id)
+            return self._record
         return RunRecord.from_node(publication.run_properties)
 
     def _settle(self, publication: Publication) -> None:
@@ -551,7 +568,7 @@ class Run:
     ) -> int:
         """Send rows in batches, each holding a write lock; return the number that the server matched."""
         lease = self._held_lease
-        with self._timed(stage), stopping(self._record.run_id):
+        with self._timed(stage):
             return send(
                 self._connection,
                 statement,

@@ -2,12 +2,11 @@
 
 import math
 import platform
-import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -65,8 +64,6 @@ FAMILIES = (
 )
 """All families; the label ``run`` is "published", or "rejected" for a later, rejected run."""
 
-_Samples = list[tuple[tuple[str, ...], Any]]
-
 
 class Metrics(Observer):
     """Counts and figures of a worker, exported by a port, a file, or both.
@@ -78,23 +75,26 @@ class Metrics(Observer):
     def __init__(self, model: str, *, file: Path | None = None, port: int | None = None) -> None:
         if find_spec("prometheus_client") is None:
             raise ConfigError("metrics need the extra 'metrics': pip install 'heat-neo4j[metrics]'")
-        from prometheus_client import CollectorRegistry
+        from prometheus_client import CollectorRegistry, Counter, Enum, Gauge, Info, disable_created_metrics
 
+        disable_created_metrics()  # a gauge beside each counter
+        kinds = {"gauge": Gauge, "counter": Counter, "info": Info, "stateset": partial(Enum, states=STATES)}
         self.registry = CollectorRegistry()
+        self._families: dict[str, Any] = {
+            each.name: kinds[each.kind](each.name, each.text, ("model", *each.labels), registry=self.registry)
+            for each in FAMILIES
+        }
         self._model, self._file, self._port = model, file, port
-        self._lock = threading.Lock()  # the HTTP server's threads collect while the worker's thread updates
-        self._state = STATES[0]
-        self._times: dict[str, float] = {}
-        self._tasks = Counter(dict.fromkeys(OUTCOMES, 0))
-        self._rejections = 0
-        self._failures: Counter[tuple[str, str]] = Counter()
-        self._numbers: dict[str, float] = {}
+        self._metric("heat_build").info({"version": __version__, "python": platform.python_version()})
+        self._metric("heat_worker_state").state(STATES[0])
+        for outcome in OUTCOMES:
+            self._metric("heat_tasks", outcome)  # from 0 on
+        self._set("heat_rejections_in_a_row", 0)
         self._runs: dict[str, RunRecord] = {}
         self.clock, self.request_seconds = time.monotonic, _REQUEST_SECONDS
         self._looked = self._written = -math.inf
         self._changed = True
         self._server: Any = None
-        self.registry.register(self)
 
     @property
     def address(self) -> tuple[str, int] | None:
@@ -122,36 +122,30 @@ class Metrics(Observer):
 
     def state(self, name: str, due: datetime | None) -> None:
         """Record the state of the worker, and when a refresh is due."""
-        with self._lock:
-            self._state = name
-            if due is not None:
-                self._times["heat_worker_due_timestamp_seconds"] = due.timestamp()
-            self._changed = True
+        self._metric("heat_worker_state").state(name)
+        if due is not None:
+            self._set("heat_worker_due_timestamp_seconds", due.timestamp())
+        self._changed = True
 
     def finished(self, answer: Answer, rejections: int) -> None:
         """Count a task; keep the figures of a rejected run until another run is published."""
-        with self._lock:
-            self._tasks[answer.outcome] += 1
-            self._rejections = rejections
-            if answer.outcome == _REJECTED and answer.record is not None:
-                self._runs[_REJECTED] = answer.record
-            elif answer.outcome == _PUBLISHED:
-                self._runs.pop(_REJECTED, None)
-            if answer.error is not None:
-                self._count_failure(answer.error)
-            self._looked, self._changed = -math.inf, True
+        self._count("heat_tasks", answer.outcome)
+        self._set("heat_rejections_in_a_row", rejections)
+        if answer.outcome == _REJECTED and answer.record is not None:
+            self._show_runs({**self._runs, _REJECTED: answer.record})
+        elif answer.outcome == _PUBLISHED:
+            self._show_runs({kind: run for kind, run in self._runs.items() if kind != _REJECTED})
+        if answer.error is not None:
+            self._count_failure(answer.error)
+        self._looked = -math.inf
 
     def skipped(self) -> None:
         """Count a task that found the lease taken."""
-        with self._lock:
-            self._tasks["skipped"] += 1
-            self._changed = True
+        self._count("heat_tasks", "skipped")
 
     def server_away(self, error: BaseException) -> None:
         """Count an attempt that did not reach the server."""
-        with self._lock:
-            self._count_failure(error)
-            self._changed = True
+        self._count_failure(error)
 
     def look(self, store: Neo4jStore) -> None:
         """Read the published version, after each task and every minute."""
@@ -161,23 +155,17 @@ class Metrics(Observer):
         version = book.remains(self._model)
         by_id = {run.run_id: run for run in book.runs_of(self._model)}
         of_coordinates, of_links = (by_id.get(run or "") for run in runs_of(version))
-        numbers = {
-            "heat_published_timestamp_seconds": _seconds(version.get("publishedAt")),
-            "heat_published_version": _number(version.get("version")),
-            "heat_published_nodes": _number(getattr(of_coordinates, "nodes_written", None)),
-            "heat_published_links": _number(getattr(of_links, "links_written", None)),
-        }
-        with self._lock:
-            self._looked, self._changed = self.clock(), True
-            self._numbers = {name: value for name, value in numbers.items() if value is not None}
-            self._runs.pop(_PUBLISHED, None)
-            if of_coordinates is not None:
-                self._runs[_PUBLISHED] = of_coordinates
+        self._set("heat_published_timestamp_seconds", _seconds(version.get("publishedAt")))
+        self._set("heat_published_version", version.get("version"))
+        self._set("heat_published_nodes", getattr(of_coordinates, "nodes_written", None))
+        self._set("heat_published_links", getattr(of_links, "links_written", None))
+        runs = {_PUBLISHED: of_coordinates, _REJECTED: self._runs.get(_REJECTED)}
+        self._show_runs({kind: run for kind, run in runs.items() if run is not None})
+        self._looked, self._changed = self.clock(), True
 
     def alive(self) -> None:
         """Record the time; write the file if something has changed, or it is old."""
-        with self._lock:
-            self._times["heat_worker_alive_timestamp_seconds"] = time.time()
+        self._set("heat_worker_alive_timestamp_seconds", time.time())
         if self._changed or self.clock() - self._written >= _FILE_SECONDS:
             with suppress(ConfigError):  # it becomes stale, which node_exporter reports
                 self._write()
@@ -191,46 +179,42 @@ class Metrics(Observer):
             with suppress(OSError):
                 self._file.resolve().unlink(missing_ok=True)
 
-    def collect(self) -> Iterator[Any]:
-        """Yield all families, for the library's registry."""
-        from prometheus_client import metrics_core
+    def _metric(self, name: str, *labels: str) -> Any:
+        # Names may hold characters that cannot be encoded, such as lone surrogates.
+        return self._families[name].labels(*map(printable, (self._model, *labels)))
 
-        kinds = {
-            "gauge": metrics_core.GaugeMetricFamily,
-            "counter": metrics_core.CounterMetricFamily,
-            "info": metrics_core.InfoMetricFamily,
-            "stateset": metrics_core.StateSetMetricFamily,
-        }
-        samples = self._samples()
+    def _set(self, name: str, value: Any, *labels: str) -> None:
+        """Set a gauge; without a value that it can have, remove it."""
+        number = _number(value)
+        if number is None:
+            self._families[name].remove(*map(printable, (self._model, *labels)))
+        else:
+            self._metric(name, *labels).set(number)
+
+    def _count(self, name: str, *labels: str) -> None:
+        self._metric(name, *labels).inc()
+        self._changed = True
+
+    def _show_runs(self, runs: Mapping[str, RunRecord]) -> None:
+        """Set the figures of runs, and remove those of others."""
+        if runs == self._runs:
+            return
+        self._runs = dict(runs)
         for family in FAMILIES:
-            made: Any = kinds[family.kind](family.name, family.text, labels=("model", *family.labels))
-            for labels, value in samples.get(family.name, ()):
-                # Names may hold characters that cannot be encoded, such as lone surrogates.
-                made.add_metric([printable(label) for label in (self._model, *labels)], value)
-            yield made
-
-    def _samples(self) -> Mapping[str, _Samples]:
-        with self._lock:
-            samples: dict[str, _Samples] = {
-                "heat_build": [((), {"version": __version__, "python": platform.python_version()})],
-                "heat_worker_state": [((), {state: state == self._state for state in STATES})],
-                "heat_tasks": [((outcome,), count) for outcome, count in self._tasks.items()],
-                "heat_rejections_in_a_row": [((), self._rejections)],
-                "heat_failures": list(self._failures.items()),
-            }
-            samples |= {name: [((), value)] for name, value in {**self._times, **self._numbers}.items()}
-            for kind, run in self._runs.items():
-                for name, value in _measured(run).items():
-                    samples.setdefault(name, []).append(((kind,), value))
-                samples.setdefault("heat_stage_seconds", []).extend(
-                    ((kind, stage), seconds) for stage, seconds in _stages(run).items()
-                )
-        return samples
+            if "run" in family.labels:
+                self._families[family.name].clear()
+        for kind, run in runs.items():
+            self._set("heat_auroc", run.auroc, kind)
+            self._set("heat_degree_auroc", run.quality.get("degree_auroc"), kind)
+            self._set("heat_mean_move", run.mean_move, kind)
+            self._set("heat_overlap", run.overlap, kind)
+            for stage, seconds in islice(run.stage_seconds.items(), _MOST_STAGES):
+                self._set("heat_stage_seconds", seconds, kind, stage)
 
     def _count_failure(self, error: BaseException) -> None:
         code = error.exit_code if isinstance(error, HeatError) else HeatError.exit_code
-        self._failures[type(error).__name__, str(code)] += 1
-        self._times["heat_last_failure_timestamp_seconds"] = time.time()
+        self._count("heat_failures", type(error).__name__, str(code))
+        self._set("heat_last_failure_timestamp_seconds", time.time())
 
     def _write(self) -> None:
         if self._file is None:
@@ -240,23 +224,6 @@ class Metrics(Observer):
 
         self._written, self._changed = self.clock(), False
         write_output(self._file, generate_latest(self.registry), "[serve] metrics_file")
-
-
-def _measured(run: RunRecord) -> Mapping[str, float]:
-    """Return the figures of a run that are numbers."""
-    values = {
-        "heat_auroc": run.auroc,
-        "heat_degree_auroc": _number(run.quality.get("degree_auroc")),
-        "heat_mean_move": run.mean_move,
-        "heat_overlap": run.overlap,
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _stages(run: RunRecord) -> Mapping[str, float]:
-    stages = islice(run.stage_seconds.items(), _MOST_STAGES)
-    numbers = {printable(stage): _number(seconds) for stage, seconds in stages}
-    return {stage: seconds for stage, seconds in numbers.items() if seconds is not None}
 
 
 def _number(value: Any) -> float | None:

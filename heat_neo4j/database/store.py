@@ -7,8 +7,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.nearest import find_neighbours
 from heat_neo4j.database.index.search import search_nodes
 from heat_neo4j.database.publish.inspection import inspect_server
-from heat_neo4j.database.publish.publication import rollback, write_lease
-from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
+from heat_neo4j.database.publish.publication import write_lease
 from heat_neo4j.database.publish.removal import clear, prune
 from heat_neo4j.database.publish.writer import Run, WriteOptions
 from heat_neo4j.database.published_nodes import read_node_links
@@ -24,7 +23,7 @@ from heat_neo4j.database.read.published import (
     read_stored,
     read_values,
 )
-from heat_neo4j.database.read.queries import copy_query, run_cypher, run_query
+from heat_neo4j.database.read.queries import copy_query, run_query
 from heat_neo4j.database.read.reader import read_graph, read_properties_of, read_property
 from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, read_bookkeeping, read_published_run, read_runs
 from heat_neo4j.database.write.loader import load_graph
@@ -38,7 +37,6 @@ class Neo4jStore(Connection):
     """
 
     doctor = inspect_server
-    run = run_cypher
     query = run_query
     copy_query = copy_query
 
@@ -66,10 +64,6 @@ class Neo4jStore(Connection):
 
     runs = read_runs
     published_run = read_published_run
-    index_status = index_status
-    create_index = create_index
-    drop_index = drop_index
-    rollback = rollback
     prune = prune
     clear = clear
     lease = write_lease

@@ -484,7 +484,7 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
     if quality is not None:
         facts |= {
             "changes": {} if state.diff is None else state.diff.recorded(plan.mode),
-            "quality": {**quality.to_dict(), "gate": asdict(job.gate)},
+            "quality": {**asdict(quality), "gate": asdict(job.gate)},
             "drift": {} if drift is None else drift.to_dict(),
             "auroc": quality.auroc,
             "overlap": None if drift is None else drift.overlap,

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sklearn.base import clone
@@ -300,7 +300,7 @@ class RefreshReport(Result):
             "reason": self.reason,
             "plan": self.plan.to_dict(),
             "changed": None if self.changed is None else self.changed.recorded(NOTHING),
-            "quality": None if self.quality is None else self.quality.to_dict(),
+            "quality": None if self.quality is None else asdict(self.quality),
             "drift": None if self.drift is None else self.drift.to_dict(),
             "run": None if self.report is None else self.report.to_dict(),
             "seconds": dict(self.seconds),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,10 +111,6 @@ class Quality:
     present_auroc: float | None = None  # of the new coordinates
     present_auroc_before: float | None = None  # of the published coordinates
     present_error: float = 0.0  # standard error of `present_auroc_before`
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the quality as JSON data."""
-        return asdict(self)
 
 
 def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:

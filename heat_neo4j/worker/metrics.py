@@ -77,8 +77,9 @@ class Metrics(Observer):
             raise ConfigError("metrics need the extra 'metrics': pip install 'heat-neo4j[metrics]'")
         from prometheus_client import CollectorRegistry, Counter, Enum, Gauge, Info, disable_created_metrics
 
-        disable_created_metrics()  # a gauge beside each counter
-        kinds = {"gauge": Gauge, "counter": Counter, "info": Info, "stateset": partial(Enum, states=STATES)}
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a gauge beside each counter
+        states = partial(Enum, states=STATES)
+        kinds: dict[str, Any] = {"gauge": Gauge, "counter": Counter, "info": Info, "stateset": states}
         self.registry = CollectorRegistry()
         self._families: dict[str, Any] = {
             each.name: kinds[each.kind](each.name, each.text, ("model", *each.labels), registry=self.registry)

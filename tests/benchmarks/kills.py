@@ -27,7 +27,6 @@ from collections.abc import Callable
 
 import neo4j
 
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import HeatError
 from heat_neo4j.local_server.server import LocalServer
 from heat_neo4j.pipeline.embed import refresh
@@ -37,6 +36,7 @@ from tests.support.doomed import refresh_model
 from tests.support.live_graph import Cypher, open_cypher
 from tests.support.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
 from tests.support.refresh_toy import Papers
+from tests.support.store import Store
 
 __all__ = ["main"]
 
@@ -70,7 +70,7 @@ def kill_server(local: LocalServer, settings: tuple[str, str, str], after: float
     with neo4j.GraphDatabase.driver(uri, auth=(user, password), max_transaction_retry_time=1) as driver:
         timer.start()
         try:
-            refresh(Neo4jStore(driver), JOB)
+            refresh(Store(driver), JOB)
         except HeatError:
             cut_off = True
         timer.join()
@@ -83,7 +83,7 @@ def killing(
     name: str,
     kill: Callable[[float | None], bool],
     papers: Papers,
-    store: Neo4jStore,
+    store: Store,
     cypher: Cypher,
     times: int,
     chance: random.Random,
@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
     with own_server(options.version) as local:
         server = LiveServer(*local.connection(), database=None, series=options.version, local=local)
         with open_cypher(server) as cypher, _patient(server) as driver:
-            papers, store = Papers(cypher), Neo4jStore(driver)
+            papers, store = Papers(cypher), Store(driver)
             refreshed(store)
             print(f"Neo4j {store.server.version}, {store.server.edition}")
             print("cut off     times   then seen: the version before   the new one whole")

@@ -25,12 +25,12 @@ from statistics import median
 import psutil
 
 from heat_neo4j.database.publish.removal import RECORDS
-from heat_neo4j.database.store import Neo4jStore
 from tests.benchmarks.live import own_server
 from tests.conftest import LiveServer
 from tests.support.live_graph import Cypher, open_cypher
 from tests.support.refresh_checks import assert_nothing_else
 from tests.support.refresh_toy import OPTIONS, Papers
+from tests.support.store import Store
 
 __all__ = ["main"]
 
@@ -105,7 +105,7 @@ def soak(server: LiveServer, refreshes: int) -> bool:
         print(f"{'resident memory, MiB':<24}{first:10.1f}{last:12.1f}   {last / first - 1.0:+.1%}")
         for name, count in late.items():
             print(f"{name:<24}{early[name]:10}{count:12}")
-        with Neo4jStore.open(server.uri, auth=(server.user, server.password)) as store:
+        with Store.open(server.uri, auth=(server.user, server.password)) as store:
             assert_nothing_else(cypher, store, papers.published()["run"])
             after = counts(cypher)
         print("after a prune           " + ", ".join(f"{count} {name}" for name, count in after.items()))

@@ -8,7 +8,6 @@ import pytest
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.store import Neo4jStore
 from tests.support.killed import Killed, stop_at, stop_at_words
 from tests.support.live_graph import (
     assert_at_rest,
@@ -19,6 +18,7 @@ from tests.support.live_graph import (
     runs_in_graph,
 )
 from tests.support.slow import slow
+from tests.support.store import Store
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -192,7 +192,7 @@ def test_links_by_version_are_whole_at_each_statement_of_a_takeover(cypher, stor
 def test_the_database_has_the_name_that_lists_of_transactions_give_it(server, store):
     """Otherwise readers would not be awaited where the name was given in capitals."""
     auth, name = (server.user, server.password), store.server.database
-    with Neo4jStore.open(server.uri, auth=auth, database=name.upper()) as shouted:
+    with Store.open(server.uri, auth=auth, database=name.upper()) as shouted:
         assert shouted.server.database == name
 
 

@@ -17,7 +17,6 @@ from heat_neo4j.database.index.vector_indexes import (
     read_cover,
 )
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish.published_index import IndexStatus
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
 NAMES = WriteNames(model="papers")
@@ -118,29 +117,6 @@ def test_an_index_serves_the_coordinates_that_it_is_over():
 )
 def test_an_index_that_is_otherwise_does_not_serve(change):
     assert not replace(GOOD, **change).serves(PLAN)
-
-
-def test_a_status_is_json_data():
-    status = IndexStatus("papers", "run 1", 10, (GOOD,), ("it is slow",))
-    assert status.to_dict() == {
-        "model": "papers",
-        "run": "run 1",
-        "dimension": 10,
-        "problems": ["it is slow"],
-        "indexes": [
-            {
-                "name": "papers_Paper",
-                "label": "Paper",
-                "property": "papersEmbedding",
-                "state": "ONLINE",
-                "percent": 100.0,
-                "dimension": 10,
-                "similarity": "EUCLIDEAN",
-                "quantized": False,
-                "failure": "",
-            }
-        ],
-    }
 
 
 def test_an_index_that_makes_no_progress_is_given_up():

@@ -18,7 +18,6 @@ from heat_neo4j.database.index.vector_indexes import show_indexes
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, LeaseHeld, ProjectionError
 from tests.support.live_graph import (
     IMPATIENT,
@@ -38,6 +37,7 @@ from tests.support.live_graph import (
 )
 from tests.support.plain_reading import plain_links, plain_nodes, written_links, written_nodes
 from tests.support.slow import slow
+from tests.support.store import Store
 
 pytestmark = pytest.mark.live
 
@@ -700,7 +700,7 @@ def test_a_lease_is_renewed_for_as_long_as_it_is_held(store, second, cypher):
 def hold_and_die(settings, model, seconds):
     """Take the lease, and die holding it."""
     uri, user, password = settings
-    with Neo4jStore.open(uri, auth=(user, password)) as store, store.lease(model, seconds):
+    with Store.open(uri, auth=(user, password)) as store, store.lease(model, seconds):
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -6,7 +6,6 @@ import signal
 import neo4j
 import pytest
 
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import HeatError
 from heat_neo4j.pipeline.embed import refresh
 from tests.conftest import LiveServer
@@ -15,6 +14,7 @@ from tests.support.live_graph import before_first, open_cypher, snapshot
 from tests.support.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
 from tests.support.refresh_toy import MODEL, Papers, first_version
 from tests.support.slow import slow
+from tests.support.store import Store
 
 pytestmark = pytest.mark.live
 
@@ -62,12 +62,12 @@ def test_a_server_killed_during_a_refresh(throwaway_server):
     auth = (server.user, server.password)
     patient = neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180)
     with open_cypher(server) as cypher, patient:
-        papers, store = Papers(cypher), Neo4jStore(patient)
+        papers, store = Papers(cypher), Store(patient)
         first_version(store, JOB)
         before = papers.seen()
         papers.add()
         with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=1) as driver:
-            doomed = Neo4jStore(driver)
+            doomed = Store(driver)
             with (
                 before_first(doomed, SETTLING, lambda: crash(local)),
                 pytest.raises(HeatError, match="some properties still hold values of the previous version"),

@@ -8,13 +8,13 @@ import time
 from typing import Any
 
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld
 from heat_neo4j.local_server.server import LocalServer
 from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.gate import Gate
 from tests.support.live_graph import Cypher, published_node, runs_in_graph
 from tests.support.refresh_toy import LABEL, MODEL, Papers, make_job
+from tests.support.store import Store
 
 __all__ = ["JOB", "assert_nothing_else", "assert_whole", "crash", "refreshed"]
 
@@ -31,7 +31,7 @@ def crash(local: LocalServer) -> None:
         time.sleep(0.05)
 
 
-def refreshed(store: Neo4jStore) -> RefreshReport:
+def refreshed(store: Store) -> RefreshReport:
     """Refresh, as soon as the lease of whoever died is over."""
     until = time.monotonic() + 60
     while True:
@@ -42,7 +42,7 @@ def refreshed(store: Neo4jStore) -> RefreshReport:
             time.sleep(0.2)
 
 
-def assert_whole(papers: Papers, store: Neo4jStore, before: tuple[str, Any, Any]) -> str:
+def assert_whole(papers: Papers, store: Store, before: tuple[str, Any, Any]) -> str:
     """Check that readers see the version `before`, or a later one that is complete; return which run."""
     run, coordinates, links = papers.seen()
     if run == before[0]:
@@ -56,7 +56,7 @@ def assert_whole(papers: Papers, store: Neo4jStore, before: tuple[str, Any, Any]
     return run
 
 
-def assert_nothing_else(cypher: Cypher, store: Neo4jStore, run: str) -> None:
+def assert_nothing_else(cypher: Cypher, store: Store, run: str) -> None:
     """Check that after a prune values, links, indexes and nodes of one version only are left."""
     store.prune(MODEL, records=0, previous=True)
     node = published_node(cypher, MODEL)

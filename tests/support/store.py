@@ -1,10 +1,13 @@
-"""A store with shorthands: publish coordinates, links or values alone."""
+"""A store with shorthands, such as to publish coordinates, links or values alone."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from heat_neo4j.database.publish.publication import rollback
+from heat_neo4j.database.publish.published_index import create_index, drop_index, index_status
 from heat_neo4j.database.publish.writer import Run, model_facts
+from heat_neo4j.database.read.queries import run_cypher
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates, check_links
@@ -13,6 +16,12 @@ from heat_neo4j.graph import Graph
 
 class Store(Neo4jStore):
     """A store that publishes coordinates, links or values alone, in batches of `batch_size` if given."""
+
+    run = run_cypher
+    index_status = index_status
+    create_index = create_index
+    drop_index = drop_index
+    rollback = rollback
 
     def start_run(self, *arguments: Any, batch_size: int = 0, **options: Any) -> Run:
         run = super().start_run(*arguments, **options)

@@ -13,7 +13,6 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.worker.loop import Worker
 from heat_neo4j.worker.schedule import Schedule
@@ -22,6 +21,7 @@ from tests.support.commands import invoker
 from tests.support.live_graph import open_cypher
 from tests.support.refresh_checks import JOB
 from tests.support.refresh_toy import MODEL, OPTIONS, Papers, first_version, make_job, small_model
+from tests.support.store import Store
 
 pytestmark = pytest.mark.live
 
@@ -33,7 +33,7 @@ def working(server, job=JOB, every=0.5, **options):
     uri, user, password = server.settings
 
     def connect():
-        return Neo4jStore.open(uri, auth=(user, password), database=server.database)
+        return Store.open(uri, auth=(user, password), database=server.database)
 
     worker = Worker(connect, job, Schedule.every(every), poll_seconds=0.1, log=told.append, **options)
     thread = threading.Thread(target=worker.run)
@@ -181,7 +181,7 @@ def test_a_server_that_restarts_is_waited_for(throwaway_server):
     server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)
     with open_cypher(server) as cypher:
         Papers(cypher)
-        with Neo4jStore.open(server.uri, auth=(server.user, server.password)) as store:
+        with Store.open(server.uri, auth=(server.user, server.password)) as store:
             first_version(store, JOB)
         with working(server, every=86_400.0) as told:  # a refresh under way would wait for the server itself
             until(lambda: "done: nothing" in told)

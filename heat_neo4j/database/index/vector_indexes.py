@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j._utils.display import plural
@@ -77,10 +77,6 @@ class VectorIndex:
         planned = (plan.name_of(self.label), plan.property, plan.dimension, "EUCLIDEAN", False)
         actual = (self.name, self.property, self.dimension, self.similarity, self.quantized)
         return actual == planned and self.state != "FAILED"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the index as JSON data."""
-        return asdict(self)
 
 
 def show_indexes(

@@ -1,7 +1,6 @@
 """The vector index over published coordinates: show, create and drop it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
@@ -50,11 +49,6 @@ class IndexStatus(Result):
     dimension: int
     indexes: tuple[VectorIndex, ...]
     problems: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the status as JSON data."""
-        indexes = [index.to_dict() for index in self.indexes]
-        return {**vars(self), "indexes": indexes, "problems": list(self.problems)}
 
 
 def index_status(connection: Connection, model: str = "heat") -> IndexStatus:

@@ -96,20 +96,16 @@ def own_indexes(connection: Connection, names: WriteNames) -> list[VectorIndex]:
     return [index for index in show_indexes(connection, _indexed(names), []) if _is_own(index, names)]
 
 
-def refuse_foreign_indexes(
-    connection: Connection, names: WriteNames, labels: Sequence[str]
-) -> list[VectorIndex]:
-    """Return our indexes; raises WriteRefused if a foreign index covers our coordinates or has our name.
+def refuse_foreign_indexes(connection: Connection, names: WriteNames, labels: Sequence[str]) -> None:
+    """Raise WriteRefused if a foreign index covers our coordinates or has our name.
 
     `labels` are the labels of the nodes, if known.
     """
     planned = [name(label) for name in (names.index_of, names.staged_index_of) for label in labels]
     properties = [*_indexed(names), names.previous.embedding, names.previous.vector]
-    indexes = show_indexes(connection, properties, planned)
-    for index in indexes:
+    for index in show_indexes(connection, properties, planned):
         if not _is_own(index, names):
             raise _foreign(index, names.model)
-    return indexes
 
 
 def _indexed(names: WriteNames) -> list[str]:
@@ -152,17 +148,15 @@ def build_indexes(
     cover: Cover,
     *,
     check_lease: Callable[[], None],
-    existing: Sequence[VectorIndex] | None = None,
     on_progress: Progress = no_progress,
     stage: str = STAGE,
     stalled_seconds: float = STALLED_SECONDS,
 ) -> list[str]:
     """Create the planned indexes unless they exist as planned, and wait until they are online.
 
-    `existing` holds our existing indexes; queried if omitted. For `check_lease` see `drop_indexes`. Returns
-    the names of the planned indexes. Raises WriteRefused if the user may not create indexes, a foreign index
-    conflicts, or the dimension is above 4096; raises WriteFailed if building one fails or makes no progress
-    for `stalled_seconds`.
+    For `check_lease` see `drop_indexes`. Returns the names of the planned indexes. Raises WriteRefused if the
+    user may not create indexes, a foreign index conflicts, or the dimension is above 4096; raises WriteFailed
+    if building one fails or makes no progress for `stalled_seconds`.
     """
     if plan.dimension > MOST_COMPONENTS:
         raise WriteRefused(f"an index takes at most {MOST_COMPONENTS} dimensions, got {plan.dimension}")
@@ -171,15 +165,8 @@ def build_indexes(
     if not planned:
         return []
     on_progress(stage, 0, nodes)
-    ready = {index.name for index in existing or () if index.serves(plan) and index.state == "ONLINE"}
-    if ready.issuperset(planned):
-        on_progress(stage, nodes, nodes)
-        return planned
     pause, is_mended = _POLL_SECONDS, False
     reached, since = -1.0, time.monotonic()
-    is_first = existing is not None and not any(index.name in planned for index in existing)
-    if is_first:
-        _make(connection, plan, labels)
     while True:
         there = {index.name: index for index in show_indexes(connection, [plan.property], planned)}
         for index in there.values():
@@ -187,7 +174,7 @@ def build_indexes(
                 raise _foreign(index, plan.model)
         fit = {name for name, index in there.items() if index.serves(plan)}
         is_whole = fit.issuperset(planned)
-        if not is_mended and (len(fit) < len(there) or not (is_whole or is_first)):
+        if not is_mended and (len(fit) < len(there) or not is_whole):
             drop_indexes(connection, [name for name in there if name not in fit], check_lease)
             _make(connection, plan, labels)
             is_mended = True

@@ -24,7 +24,6 @@ from heat_neo4j.database.index.vector_indexes import (
     NO_INDEX,
     Cover,
     IndexPlan,
-    VectorIndex,
     build_indexes,
     drop_indexes,
     own_indexes,
@@ -98,7 +97,7 @@ class Publication:
     `coming` is the result of `versions.published` or `versions.rolled_back`, or the published version whose
     publication was interrupted. `reach` covers the nodes to scan, of which `staged` are staged already. `run`
     is the new run, which becomes complete with the switch. `most_general` holds the element ids of the nodes
-    nearest to the origin; read if omitted. `indexes` holds the model's existing indexes; queried if omitted.
+    nearest to the origin; read if omitted.
     """
 
     def __init__(
@@ -112,7 +111,6 @@ class Publication:
         labels: Sequence[str] = (),
         run: str | None = None,
         most_general: Sequence[str] = (),
-        indexes: Sequence[VectorIndex] | None = None,
         on_progress: Progress = no_progress,
     ) -> None:
         self._lease, self._names, self._labels = lease, names, tuple(labels)
@@ -122,7 +120,6 @@ class Publication:
         self._parts = being_published(coming)
         self._on_nodes = EMBEDDING in self._parts or VALUES in self._parts
         self._run, self._on_progress = run, on_progress
-        self._existing_indexes = indexes
         self._most_general = list(most_general)
         self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, after publication
         self.outcome: Mapping[str, Any] = _NOTHING  # properties to set on the run's node with a switch
@@ -245,8 +242,8 @@ class Publication:
             if self._version["space"] != self._before.get("space"):
                 self._cover = cover
             return build_indexes(
-                connection, plan, cover, check_lease=self._lease.check, existing=self._existing_indexes,
-                on_progress=self._on_progress, stage=stage,
+                connection, plan, cover, check_lease=self._lease.check, on_progress=self._on_progress,
+                stage=stage,
             )  # fmt: skip
         except WriteFailed:
             self._lease.check()  # the next holder would have dropped it
@@ -254,14 +251,11 @@ class Publication:
         except WriteRefused as refusal:
             _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
             self._version["indexWanted"] = False
-            self._existing_indexes = None  # some may have been created
             return None
 
     def _unread_indexes(self) -> list[str]:
         """Return the names of our indexes over labels that the version does not index."""
-        existing = self._existing_indexes
-        if existing is None:
-            existing = own_indexes(self._lease.connection, self._names)
+        existing = own_indexes(self._lease.connection, self._names)
         published = self._version.get("indexes") or ()
         return [index.name for index in existing if self._names.index_of(index.label) not in published]
 

@@ -20,7 +20,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
 from heat_neo4j.database.documents import storable_integer
-from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
+from heat_neo4j.database.index.vector_indexes import refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease, lock_models
 from heat_neo4j.database.publish.publication import Publication, Step, most_general, remaining, write_lease
@@ -203,7 +203,6 @@ class Run:
         self._version: Version = {}
         self._coming: dict[str, Any] = {}
         self._most_general: list[str] = []
-        self._existing_indexes: list[VectorIndex] = []
         self._reach = Reach(connection, names, EVERYWHERE)
         self._staged = 0  # nodes
         self._lease = lease
@@ -310,8 +309,7 @@ class Run:
         """
         refuse_constraints(self._connection, self._names, self._parts, self._graph.labels)
         if EMBEDDING in self._parts:
-            labels = self._record.labels
-            self._existing_indexes = refuse_foreign_indexes(self._connection, self._names, labels)
+            refuse_foreign_indexes(self._connection, self._names, self._record.labels)
 
     def _refuse_names(self, book: Bookkeeping) -> None:
         refuse_taken_names(book, self._names, self._parts)
@@ -519,7 +517,6 @@ class Run:
             labels=self._record.labels,
             run=self._record.run_id,
             most_general=self._most_general,
-            indexes=self._existing_indexes,
             on_progress=self._on_progress,
         )
         with self._timed("index new version"):

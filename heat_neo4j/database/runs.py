@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from shlex import quote
@@ -18,7 +19,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import Fragment, except_names, is_identifier, load_statement
 from heat_neo4j.database.trust import FILTERS, Trust
-from heat_neo4j.database.versions import checked, holds_values, is_run_id, runs_of
+from heat_neo4j.database.versions import checked, holds_values, is_run_id
 from heat_neo4j.errors import ProjectionError
 
 EMBEDDING, LINKS, VALUES = "embedding", "links", "values"
@@ -325,15 +326,12 @@ class Bookkeeping:
 
     def names(self, model: str) -> WriteNames:
         """Return the names that `model` writes to: of its published version, otherwise of its last run."""
-        version, runs = self.remains(model), self.runs_of(model)
-        published = (run for run in runs if run.run_id in runs_of(version))
-        run = next(published, next(iter(runs), None))
-        if run is not None:
-            return run.names
-        try:
-            return WriteNames(model, tuple(version.get("valueProperties") or ()))
-        except ValueError:  # changed by someone
-            return WriteNames(model)
+        recorded = [self.remains(model).get("valueProperties")]
+        recorded += [run.value_properties for run in self.runs_of(model)]
+        for values in filter(None, recorded):
+            with suppress(ValueError):  # changed by someone
+                return WriteNames(model, tuple(values))
+        return WriteNames(model)
 
 
 def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:

@@ -392,7 +392,7 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     version = book.remains(lease.model) if damaged_too else book.published(lease.model)
     is_switched = bool(being_published(version))
     run = next((run for run in book.runs_of(lease.model) if run.run_id == lease.staging), None)
-    names = book.names(lease.model) if is_switched or run is None else run.names
+    names = book.names(lease.model)
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
     reach = Reach(lease.connection, names, EVERYWHERE)  # the number of staged nodes is unknown

@@ -170,7 +170,7 @@ class Attributes:
 
     matrix: Block  # (N, F); sparse if less than a quarter of the values are nonzero
     names: tuple[str, ...]  # names of the F columns
-    recipe: tuple[dict[str, Any], ...]  # one entry per attribute, as JSON data, for `encode`
+    recipe: tuple[dict[str, Any], ...]  # one entry per attribute, as JSON data, for `apply`
     unknown: int = 0  # values without a column: strings and words unknown to the recipe
 
     @property
@@ -357,28 +357,6 @@ class AttributeTable:
                 result[part, start:stop] = rows.toarray() if sparse.issparse(rows) else rows
             start = stop
         return result
-
-
-def encode(
-    recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks | None = None
-) -> Block:
-    """Return attribute columns, shape (n, F), for nodes by a recipe learned on others.
-
-    A string unknown to the recipe counts in its column ``:other`` if there is one, otherwise not at all. A
-    missing number takes the recipe's mean. `values` holds, for each property of the recipe, one raw value or
-    None per node; `labels` holds a mask for each of its labels. Raises ValueError if a property is missing or
-    lengths differ, and RecipeError if the recipe is damaged or values have another kind.
-    """
-    attributes = attributes_of(recipe)
-    properties = [str(entry["property"]) for entry in recipe]
-    sizes = {len(values[name]) if name in values else None for name in properties}
-    if None in sizes or len(sizes) > 1:
-        raise ValueError(f"values must have one sequence of one length for each of {properties}")
-    n_rows = sizes.pop() or 0 if sizes else 0
-    rows = np.arange(n_rows)
-    table = AttributeTable(attributes, n_rows, max_categories=1, labels=labels)
-    table.add(rows, values)
-    return table.apply(recipe, rows).matrix
 
 
 def _filled(block: Block) -> int:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j.attributes.kinds import Date, Duration, Point, RecipeError, TimeOfDay
-from heat_neo4j.attributes.table import Attribute, AttributeTable, described, encode
+from heat_neo4j.attributes.table import Attribute, AttributeTable, described
 from heat_neo4j.errors import ProjectionError
+from tests.support.encode import encode
 from tests.support.naive_attributes import encode_slowly, on_sphere_slowly, texts_slowly
 
 
@@ -198,13 +199,6 @@ def test_values_that_do_not_fit_a_recipe(values, message):
     with pytest.raises(ProjectionError) as caught:
         encode(recipe, {"x": [None], "f": [None]} | values)
     assert str(caught.value) == message
-
-
-def test_values_must_cover_the_recipe():
-    recipe = read({"x": [1, 2], "y": [1, 2]}).recipe
-    for values in ({"x": [1]}, {"x": [1], "y": [1, 2]}):
-        with pytest.raises(ValueError, match=r"one sequence of one length for each of \['x', 'y'\]"):
-            encode(recipe, values)
 
 
 BAD = {

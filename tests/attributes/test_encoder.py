@@ -10,11 +10,12 @@ import pytest
 from heat_neo4j.attributes import encoder
 from heat_neo4j.attributes.encoder import load_encoder
 from heat_neo4j.attributes.kinds import RecipeError
-from heat_neo4j.attributes.table import Attribute, AttributeTable, described, encode
+from heat_neo4j.attributes.table import Attribute, AttributeTable, described
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ConfigError, ProjectionError
 from heat_neo4j.inputs.conversion import as_graph
 from tests.support import naive
+from tests.support.encode import encode
 
 TEXTS = ["a dog barks", None, "", "the cat sleeps on the mat", "論文 graph", "A DOG", "x" * 3000]
 

@@ -8,10 +8,11 @@ from scipy import sparse
 
 from heat_neo4j._kernels.projection import project, random_signs
 from heat_neo4j.attributes.kinds import RecipeError
-from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described, encode
+from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described
 from heat_neo4j.attributes.vectors import MOST, is_vector
 from heat_neo4j.errors import ProjectionError
 from tests.support import naive
+from tests.support.encode import encode
 
 
 def texts(n=60, width=384, seed=0):

@@ -17,7 +17,6 @@ from neo4j import exceptions as driver_errors
 from scipy import sparse
 
 from heat_neo4j.attributes.kinds import RecipeError
-from heat_neo4j.attributes.table import encode
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.projection import Projection
@@ -25,6 +24,7 @@ from heat_neo4j.database.read.reader import plain_values
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, ProjectionError
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.encode import encode
 from tests.support.live_graph import open_cypher, open_store
 from tests.support.naive_attributes import day_slowly, days_slowly, on_sphere_slowly, texts_slowly
 from tests.support.naive_reader import read_slowly

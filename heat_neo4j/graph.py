@@ -205,10 +205,8 @@ class Graph:
         for name in ("node_ids", "keys"):  # arrays and Series have no truth value
             names = getattr(self, name)
             object.__setattr__(self, name, names if isinstance(names, Sequence) else list(names))
-        if len(self.node_ids) not in (0, n):
-            raise ValueError(f"node_ids must have one entry per node: {len(self.node_ids)} for {n} nodes")
-        if len(self.keys) not in (0, n):
-            raise ValueError(f"keys must have one entry per node: {len(self.keys)} for {n} nodes")
+            if len(names) not in (0, n):
+                raise ValueError(f"{name} must have one entry per node: {len(names)} for {n} nodes")
         for label, mask in self.labels.items():
             if np.shape(mask) != (n,):
                 raise ValueError(f"labels[{label!r}] must have shape ({n},), got {np.shape(mask)}")

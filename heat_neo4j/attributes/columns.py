@@ -29,8 +29,7 @@ from heat_neo4j.attributes.kinds import (
     TimeOfDay,
     finite,
 )
-from heat_neo4j.attributes.numbers import Numbers
-from heat_neo4j.attributes.vectors import MOST, Lists
+from heat_neo4j.attributes.vectors import MOST, Lists, Numbers
 from heat_neo4j.errors import ProjectionError
 
 HASHED = 2**12  # numbers that words are hashed to, at most as many columns

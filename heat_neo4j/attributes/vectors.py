@@ -1,4 +1,4 @@
-"""Lists of numbers: columns of their own, or vectors that are compared by their cosine.
+"""Numbers of nodes: columns of their own, or vectors that are compared by their cosine.
 
 A list is a *vector*, such as a language model makes of a text, if it has `FEWEST` numbers or more, at least a
 quarter of them not 0. Vectors are kept as directions: scaled to length 1, in float32, projected to `MOST`
@@ -20,7 +20,6 @@ from heat_neo4j._kernels.projection import centre, make_unit, mean_of, project, 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.kinds import Block, Recipe, RecipeError, Rows, finite
-from heat_neo4j.attributes.numbers import Numbers
 from heat_neo4j.errors import ProjectionError
 
 FEWEST = 32
@@ -36,6 +35,73 @@ _LARGEST = 1e18  # squares of larger values overflow float32
 def is_vector(entry: Recipe) -> bool:
     """Return whether an entry of a recipe encodes vectors: float32 rows of length 1, or of zeros."""
     return "centre" in entry
+
+
+class Numbers:
+    """Some numbers per node, with means where they are missing; subclasses define which."""
+
+    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
+        self.name, self.kind, self.scratch = name, kind, scratch
+        self.present = np.zeros(n_rows, dtype=np.bool_)
+        self.values: NDArray[Any] = np.empty((n_rows, 0))
+        self.width = 0  # unknown until there is a value
+
+    def add(self, rows: Rows, values: Sequence[Any]) -> None:
+        """Add values, none of them None, of the nodes `rows`."""
+        numbers = self._numbers(values)
+        if not self.width:
+            self.width = numbers.shape[1]
+            self.values = self.scratch.zeros((len(self.present), self.width))
+        self.values[rows], self.present[rows] = numbers, True
+
+    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
+        """Return how the values of the nodes `rows` become columns, as JSON data."""
+        missing = ~self.present[rows]
+        indicator = [f"{self.name}:missing"] if missing.any() else []
+        return {
+            "kind": self.kind,
+            **self._coordinate_system(),
+            "mean": self._mean_entry(self._means(rows[~missing])),
+            "missing": bool(indicator),
+            "columns": self._column_names() + indicator,
+        }
+
+    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        """Return the columns of the nodes `rows`, in that order, and 0: every value has one."""
+        mean = np.atleast_1d(recipe["mean"])
+        missing = ~self.present[rows]
+        if not missing.all():
+            self._check_fit(recipe)
+        encoded: NDArray[np.float64] = self.scratch.zeros((rows.size, mean.size + recipe["missing"]))
+        for part in slices(rows.size, mean.size):
+            there = ~missing[part]
+            encoded[part, : mean.size] = mean
+            encoded[part, mean.size :] = missing[part, None]
+            if there.any():
+                encoded[part, : mean.size][there] = self.values[rows[part][there]]
+        return encoded, 0
+
+    def _means(self, rows: Rows) -> list[float]:
+        """Return the mean of each column; exact sums make it independent of the order of rows."""
+        count = max(rows.size, 1)
+        columns = chain.from_iterable(self.values[:, part][rows].T for part in slices(self.width, count))
+        return [fsum(column.tolist()) / count for column in columns]
+
+    def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the values as finite numbers, shape (len(values), width)."""
+        raise NotImplementedError
+
+    def _column_names(self) -> list[str]:
+        return [f"{self.name}[{i}]" for i in range(self.width)]
+
+    def _mean_entry(self, means: list[float]) -> Any:
+        return means
+
+    def _coordinate_system(self) -> dict[str, Any]:
+        return {}
+
+    def _check_fit(self, recipe: Recipe) -> None:
+        """Raise `RecipeError` if the recipe has another list length or coordinate system."""
 
 
 class Lists(Numbers):

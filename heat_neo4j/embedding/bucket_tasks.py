@@ -19,15 +19,19 @@ from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._kernels.walks import Walker
 from heat_neo4j._utils.array_store import ArrayFolder, ArrayStore, keep, load_tuple
 from heat_neo4j.embedding.batches import batch_shape, workspace_of
-from heat_neo4j.embedding.bucket_nodes import (
+from heat_neo4j.embedding.parts import (
     MOST_CONTEXTS,
+    BlockPairs,
     ListsByPart,
+    Parts,
     bucket_nodes,
+    draw_pairs,
     lists_by_part,
+    make_parts,
     make_positions,
+    pair_bytes,
     slots_by_part,
 )
-from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, make_parts, pair_bytes
 from heat_neo4j.embedding.schedule import Schedule, portions_of
 from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Clusters, Walks
@@ -45,7 +49,7 @@ BLOCK_BYTES = 2**27
 
 
 class Tally(NamedTuple):
-    """Counts and loss of one bucket's training."""
+    """Counts and loss of one bucket's training; floats once loaded."""
 
     loss: float  # sum over the pairs
     pairs: int
@@ -212,7 +216,7 @@ class BucketTasks:
         except ConfigError:  # a worker presumed dead has just finished the bucket and dropped its inputs
             if not self.store.has(tally):
                 raise
-        return _tally(self.store.load(tally))
+        return Tally(*self.store.load(tally).tolist())
 
     def means(self, number: int, turns: Sequence[int], means: Sequence[int]) -> Array:
         """Return the means by node, shape (N, d + 1).
@@ -259,7 +263,7 @@ class BucketTasks:
     def tallies(self, number: int) -> list[Tally] | None:
         """Return the tallies of a finished round in bucket order; None if it is not finished."""
         name = f"{self.name}/tallies{number}"
-        return [*map(_tally, self.store.load(name))] if self.store.has(name) else None
+        return [Tally(*each) for each in self.store.load(name).tolist()] if self.store.has(name) else None
 
     def forget(self, number: int) -> None:
         """Drop a round whose points have been placed in the next round."""
@@ -427,8 +431,3 @@ def load_walks(store: ArrayStore) -> Walks:
         walker = above.walker._replace(key=np.uint64(store.load("walk_key")))
         return Walks(walker, above.similarity, load_tuple(store, "clusters", Clusters))
     return Walks(load_tuple(store, "walker", Walker), load_tuple(store, "similarity", Similarity))
-
-
-def _tally(counts: Array) -> Tally:
-    loss, pairs, skipped, damped, farthest, is_late = counts.tolist()
-    return Tally(loss, int(pairs), int(skipped), int(damped), farthest, bool(is_late))

@@ -6,7 +6,13 @@ from typing import Any
 
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.evaluation.link_figures import HeldOutLinks, held_out_links, measure_links
+from heat_neo4j.evaluation.link_figures import (
+    DEFAULT_LIMITS,
+    HeldOutLinks,
+    Limits,
+    held_out_links,
+    measure_links,
+)
 from heat_neo4j.evaluation.methods import (
     HEAT_ROW,
     SCORE_ROW,
@@ -20,7 +26,6 @@ from heat_neo4j.evaluation.methods import (
     link_methods,
     sizes_of,
 )
-from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, Limits
 from heat_neo4j.evaluation.report import Curve, Evaluation, Row, comparison_notes
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT

@@ -12,8 +12,7 @@ from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
-from heat_neo4j.evaluation.ranking import Limits
+from heat_neo4j.evaluation.link_figures import Limits, held_out_links, measure_links
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.baselines import (

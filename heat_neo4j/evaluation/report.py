@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import Result
-from heat_neo4j.evaluation.ranking import PairFigures
+from heat_neo4j.evaluation.link_figures import PairFigures
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 

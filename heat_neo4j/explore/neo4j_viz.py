@@ -165,23 +165,21 @@ def _predicted(links: StoredLinks, most: int, ids: Sequence[str | int], first: i
     """Return the likeliest predicted links as they are drawn, numbered from `first`."""
     from neo4j_viz import Relationship
 
-    chances = [None] * len(links) if links.probability is None else links.probability.tolist()
-    columns = (links.source.tolist(), links.target.tolist(), links.types, links.distance.tolist(), chances)
     drawn = []
-    for place, (a, b, kind, apart, chance) in enumerate(islice(zip(*columns, strict=True), most), first):
-        caption = printable(kind) or "predicted"
-        properties = {"predicted": True, "distance": apart}
-        if chance is not None:
-            caption, properties["probability"] = f"{caption} {chance:.2g}", chance
+    for row, kind in enumerate(islice(links.types, most)):
+        caption, properties = printable(kind) or "predicted", {"distance": float(links.distance[row])}
+        if links.probability is not None:
+            properties["probability"] = float(links.probability[row])
+            caption = f"{caption} {properties['probability']:.2g}"
         drawn.append(
             Relationship(
-                id=place,
-                source=ids[a],
-                target=ids[b],
+                id=first + row,
+                source=ids[links.source[row]],
+                target=ids[links.target[row]],
                 caption=caption,
                 color=_PREDICTED,
                 width=_PREDICTED_WIDTH,
-                properties=properties,
+                properties={"predicted": True, **properties},
             )
         )
     return drawn

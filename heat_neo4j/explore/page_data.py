@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.explore.colour_scale import N_SHADES, ColourScale
-from heat_neo4j.explore.facets import N_GROUPS, Facet, Groups
+from heat_neo4j.explore.facets import N_GROUPS, N_SHADES, ColourScale, Facet, Groups
 from heat_neo4j.geometry.hyperboloid import radius
 from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph, Relationships

@@ -13,8 +13,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.explore.colour_scale import ColourScale
-from heat_neo4j.explore.facets import Facet, Groups, facet_of
+from heat_neo4j.explore.facets import ColourScale, Facet, Groups, facet_of
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.explore.page_data import runs_part
 from heat_neo4j.geometry.search import Neighbours, nearest_neighbours

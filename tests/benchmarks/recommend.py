@@ -35,8 +35,7 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.evaluation.link_figures import HeldOutLinks, held_out_links, measure_links
-from heat_neo4j.evaluation.ranking import Limits
+from heat_neo4j.evaluation.link_figures import HeldOutLinks, Limits, held_out_links, measure_links
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.baselines import popularity, truncated_svd
 from heat_neo4j.linkpred.calibration import embed_without

@@ -19,8 +19,8 @@ from heat_neo4j._kernels.random import alias_slots, slot_weights
 from heat_neo4j._utils.array_store import ArraysInMemory
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
-from heat_neo4j.embedding import bucket_nodes as by_bucket
 from heat_neo4j.embedding import bucket_tasks
+from heat_neo4j.embedding import parts as by_bucket
 from heat_neo4j.embedding.batches import batch_shape
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.parts import draw_pairs, hubs_of, make_parts

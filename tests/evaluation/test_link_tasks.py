@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j.evaluation import EvaluationError, evaluate_links
-from heat_neo4j.evaluation.ranking import Limits
+from heat_neo4j.evaluation.link_figures import Limits
 from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph, Relationships

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_neo4j.evaluation.ranking import BestPairs
+from heat_neo4j.evaluation.link_figures import BestPairs
 
 
 def test_the_best_pairs_are_kept_through_many_trims() -> None:

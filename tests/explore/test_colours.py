@@ -9,8 +9,7 @@ import neo4j.time
 import numpy as np
 import pytest
 
-from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
-from heat_neo4j.explore.facets import N_GROUPS
+from heat_neo4j.explore.facets import N_GROUPS, N_SHADES, colour_scale
 from heat_neo4j.explore.page_data import N_TYPES
 
 ODD = [None, math.nan, math.inf, -math.inf, 10**400]

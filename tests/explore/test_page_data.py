@@ -14,8 +14,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import printable
 from heat_neo4j.explore import page as library
-from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
-from heat_neo4j.explore.facets import Groups
+from heat_neo4j.explore.facets import N_SHADES, Groups, colour_scale
 from heat_neo4j.explore.page import build_page, html_safe_json
 from heat_neo4j.explore.page_data import edges_part, joined_pairs, likeliest_of_each, links_part
 from heat_neo4j.explore.published import listed, page_facets

@@ -13,8 +13,7 @@ from matplotlib.image import imread
 from scipy import sparse
 
 from heat_neo4j._utils.display import printable
-from heat_neo4j.explore.colour_scale import colour_scale
-from heat_neo4j.explore.facets import Groups
+from heat_neo4j.explore.facets import Groups, colour_scale
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift, radius
 from heat_neo4j.geometry.search import nearest_neighbours

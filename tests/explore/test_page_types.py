@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j._utils.display import printable
-from heat_neo4j.explore.colour_scale import colour_scale
+from heat_neo4j.explore.facets import colour_scale
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.graph import Graph, Relationships

@@ -9,7 +9,7 @@ attributes node, then one value per attribute                 any cell, then the
 labels     node, label; or node, then one 0 or 1 per label    any cell, then the labels' names
 ========== ================================================== =======================================
 
-`heat_neo4j.inputs.columns` defines the roles of columns, `heat_neo4j.inputs.cells` the types of cells.
+`heat_neo4j.inputs.columns` defines the roles of columns, `heat_neo4j.inputs.values` the types of cells.
 Columns are separated by tabs in ``.tsv`` files, and by commas, or semicolons with decimal commas, in ``.csv``
 files. Both may be gzipped (``.gz``). A time is an ISO date, an ISO datetime (UTC without a zone) or a number,
 and may be empty. Empty lines, and lines of an edge list that start with ``#``, are skipped. An invalid cell
@@ -45,10 +45,9 @@ from heat_neo4j._utils.validation import is_integer
 from heat_neo4j.attributes.kinds import parse_number
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance, check_weights, earliest_times
-from heat_neo4j.inputs.cells import parse_time, typed
 from heat_neo4j.inputs.columns import EdgeColumns, edge_columns, has_edge_header, node_column
 from heat_neo4j.inputs.edges import edge_types, make_matrix, make_relationships
-from heat_neo4j.inputs.names import check_names_meet
+from heat_neo4j.inputs.values import check_names_meet, parse_time, typed
 
 _HEADER_HINT = "; if this is a header, name two of its columns source and target"
 _DECIMAL_COMMA = re.compile(r"[^,]*|[+-]?[0-9]+,[0-9]+")

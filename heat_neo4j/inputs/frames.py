@@ -13,9 +13,8 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.columns import edge_columns
 from heat_neo4j.inputs.edges import edge_types, edge_weights, make_matrix, make_relationships
-from heat_neo4j.inputs.names import check_names
 from heat_neo4j.inputs.properties import NodeProperties, column_names, column_values
-from heat_neo4j.inputs.values import plain_column, plain_name
+from heat_neo4j.inputs.values import check_names, plain_column, plain_name
 
 _WHAT = "data frame of edges"
 

@@ -12,9 +12,8 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.columns import find_column
 from heat_neo4j.inputs.edges import edge_types, edge_weights, make_matrix, make_relationships
-from heat_neo4j.inputs.names import check_names
 from heat_neo4j.inputs.properties import NodeProperties
-from heat_neo4j.inputs.values import plain_value
+from heat_neo4j.inputs.values import check_names, plain_value
 
 
 def graph_of_networkx(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:

@@ -18,8 +18,7 @@ from heat_neo4j.attributes.kinds import Kind, example
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, odd_category
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.inputs.columns import node_column
-from heat_neo4j.inputs.names import check_names, check_names_meet
-from heat_neo4j.inputs.values import plain_column, plain_name, plain_value
+from heat_neo4j.inputs.values import check_names, check_names_meet, plain_column, plain_name, plain_value
 
 Columns = dict[str, list[Any]]
 

@@ -1,7 +1,7 @@
-"""Inner products of rows of dense matrices, summed in column order.
+"""Rows of dense matrices: inner products, unit length, centring, and projection to fewer dimensions.
 
-The inner loops run over rows, so unlike BLAS the sums are bitwise the same for any vector width and any
-number of threads.
+Sums run in the order of columns. The inner loops run over rows, so unlike BLAS the sums are bitwise the same
+for any vector width, any number of threads and any blocks of rows.
 """
 
 from typing import Any
@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
+from heat_neo4j._kernels.random import mix, stream
 
 Rows = NDArray[np.float32]
 Places = NDArray[np.int64]
 
+_KEY = np.uint64(0x9D39247E33776D41)
+_ROWS = 16  # rows that share a pass over the signs
+_ONE = np.uint64(1)
 _PANEL = 128  # rows of the second matrix per panel
 _DEPTH = 128  # columns per panel, a multiple of 4; a panel fits the L2 cache
 
@@ -66,3 +70,68 @@ def _add_products(left: Any, panel: Any, depth: int, total: Any) -> None:
             total[j] = (
                 ((total[j] + a * panel[column, j]) + b * panel[column + 1, j]) + c * panel[column + 2, j]
             ) + e * panel[column + 3, j]
+
+
+@njit(cache=True)
+def random_signs(rows: int, columns: int) -> Any:
+    """Return a matrix of random signs, -1 or 1, float32; each is a pure function of its row and column."""
+    signs = np.empty((rows, columns), dtype=np.float32)
+    for i in range(rows):
+        state = stream(_KEY, i)
+        for j in range(columns):
+            signs[i, j] = 1.0 if mix(state + np.uint64(j)) & _ONE else -1.0
+    return signs
+
+
+@njit(cache=True, nogil=True)
+def make_unit(rows: Any) -> None:
+    """Scale each row to length 1 in place; rows of zeros stay as they are."""
+    for i in range(rows.shape[0]):
+        square = 0.0
+        for column in range(rows.shape[1]):
+            square += np.float64(rows[i, column]) * np.float64(rows[i, column])
+        if square > 0.0:
+            scale = 1.0 / np.sqrt(square)
+            for column in range(rows.shape[1]):
+                rows[i, column] = np.float32(rows[i, column] * scale)
+
+
+@njit(cache=True, nogil=True)
+def project(rows: Any, signs: Any) -> Any:
+    """Return ``rows @ signs``, float32; rows are float32 and of unit length, so sums cannot overflow.
+
+    D. Achlioptas, "Database-friendly random projections" (JCSS 2003).
+    """
+    n, wide, narrow = rows.shape[0], signs.shape[0], signs.shape[1]
+    projected = np.zeros((n, narrow), dtype=np.float32)
+    for begin in range(0, n, _ROWS):
+        end = min(begin + _ROWS, n)
+        for column in range(wide):
+            for i in range(begin, end):
+                value = rows[i, column]
+                for j in range(narrow):
+                    projected[i, j] += value * signs[column, j]
+    return projected
+
+
+@njit(cache=True, nogil=True)
+def mean_of(values: Any, places: Any) -> Any:
+    """Return the mean of some rows, float64, summed in their order; zeros if there are none."""
+    total = np.zeros(values.shape[1])
+    for place in places:
+        for column in range(values.shape[1]):
+            total[column] += values[place, column]
+    return total / max(places.shape[0], 1)
+
+
+@njit(cache=True, nogil=True)
+def centre(rows: Any, mean: Any) -> None:
+    """Subtract `mean` from each row that is not 0, and scale it to length 1, in place."""
+    for i in range(rows.shape[0]):
+        is_zero = True
+        for column in range(rows.shape[1]):
+            is_zero = is_zero and rows[i, column] == 0.0
+        if not is_zero:
+            for column in range(rows.shape[1]):
+                rows[i, column] = np.float32(rows[i, column] - mean[column])
+    make_unit(rows)

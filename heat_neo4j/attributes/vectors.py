@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._kernels.projection import centre, make_unit, mean_of, project, random_signs
+from heat_neo4j._kernels.dense import centre, make_unit, mean_of, project, random_signs
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.kinds import Block, Recipe, RecipeError, Rows, finite

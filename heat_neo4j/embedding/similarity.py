@@ -1,7 +1,7 @@
 """The sampling distribution of attribute teleports.
 
 Columns are compared by Y_uv = max(cos(z_u, z_v), 0), z standard-scaled; `make_similarity` draws from it
-exactly, at any size. Vectors and texts are compared apart from them: by `near_vectors` and `near_words`.
+exactly, at any size. Vectors and texts are compared apart from them, by `near_lists`.
 """
 
 import math
@@ -20,8 +20,7 @@ from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.kinds import Kind, Recipe, is_text
 from heat_neo4j.attributes.vectors import is_vector
-from heat_neo4j.embedding.near_vectors import near_lists, vector_rows, with_attributes
-from heat_neo4j.embedding.near_words import Words
+from heat_neo4j.embedding.near_lists import Words, near_lists, vector_rows, with_attributes
 from heat_neo4j.graph import Graph
 
 TABLE_LIMIT = 6000

@@ -19,7 +19,7 @@ from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.vectors import is_vector
-from heat_neo4j.embedding.near_words import Words
+from heat_neo4j.embedding.near_lists import Words
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import relationships_of

@@ -16,7 +16,7 @@ from heat_neo4j.embedding.attribute_signal import ALPHA, AUTO
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
 from heat_neo4j.embedding.coarse_graph import ONLY, levels_of
 from heat_neo4j.embedding.hierarchy_training import rounds_of
-from heat_neo4j.embedding.near_vectors import LISTED as LISTED_NEAR
+from heat_neo4j.embedding.near_lists import LISTED as LISTED_NEAR
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
 from heat_neo4j.embedding.schedule import portions_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._kernels.projection import project, random_signs
+from heat_neo4j._kernels.dense import project, random_signs
 from heat_neo4j.attributes.kinds import RecipeError
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described
 from heat_neo4j.attributes.vectors import MOST, is_vector

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.attributes.kinds import is_text
-from heat_neo4j.embedding.near_words import Words
+from heat_neo4j.embedding.near_lists import Words
 from tests.benchmarks.shelf.__main__ import add_sets, load
 
 ROW = "{:>10} {:>12} {:>9} {:>8} {:>8} {:>8} {:>8}"

@@ -13,7 +13,7 @@ from heat_neo4j._kernels.similarity import NO_SIMILAR, sample_similar
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.attribute_signal import attribute_signals, informative_attributes
-from heat_neo4j.embedding.near_vectors import LISTED, near_lists, near_matrix, vector_rows
+from heat_neo4j.embedding.near_lists import LISTED, near_lists, near_matrix, vector_rows
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.graph import Graph, Provenance
 from tests.support import naive

@@ -7,10 +7,9 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j._kernels.lists import NOBODY
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.embedding import near_words
+from heat_neo4j.embedding import near_lists as near_words
 from heat_neo4j.embedding.attribute_signal import attribute_signals
-from heat_neo4j.embedding.near_vectors import LISTED
-from heat_neo4j.embedding.near_words import Words
+from heat_neo4j.embedding.near_lists import LISTED, Words
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.linkpred.explanation import explain_pair
 from tests.embedding.test_near_vectors import drawn, graph_of, lists, vectors

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j._kernels.projection import make_unit
+from heat_neo4j._kernels.dense import make_unit
 from heat_neo4j.attributes.kinds import Kind
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.linkpred.attribute_rows import unit_rows

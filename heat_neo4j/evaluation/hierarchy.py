@@ -14,7 +14,7 @@ from heat_neo4j._utils.progress import Progress, as_progress, prefixed
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of
 from heat_neo4j.evaluation.link_figures import PairFigures
-from heat_neo4j.evaluation.methods import HEAT_ROW, EvaluationError, described, sizes_of
+from heat_neo4j.evaluation.link_tasks import HEAT_ROW, EvaluationError, described, sizes_of
 from heat_neo4j.evaluation.report import Evaluation, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import radius
 from heat_neo4j.graph import Graph

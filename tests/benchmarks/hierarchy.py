@@ -20,7 +20,7 @@ from time import process_time
 from heat_neo4j import HEAT
 from heat_neo4j.embedding.hierarchical_types import find_hierarchies, inspect_hierarchy
 from heat_neo4j.evaluation import evaluate_hierarchy
-from heat_neo4j.evaluation.methods import HEAT_ROW
+from heat_neo4j.evaluation.link_tasks import HEAT_ROW
 from tests.benchmarks.shelf.__main__ import OFFICIAL, SEEDED, load
 from tests.benchmarks.shelf.dataset import MissingDataError
 from tests.benchmarks.shelf.figures import evaluate

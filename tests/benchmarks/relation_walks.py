@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j.evaluation import evaluate_links
 from heat_neo4j.evaluation.link_figures import Limits
-from heat_neo4j.evaluation.methods import HEAT_ROW, SCORE_ROW
+from heat_neo4j.evaluation.link_tasks import HEAT_ROW, SCORE_ROW
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from tests.benchmarks.dirlink import dirlink_cases

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from heat_neo4j.evaluation import evaluate_links, link_tasks
 from heat_neo4j.evaluation.link_figures import measure_links
-from heat_neo4j.evaluation.methods import GENSIM_ROW, for_all_patterns, link_methods
+from heat_neo4j.evaluation.link_tasks import GENSIM_ROW, for_all_patterns, link_methods
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.baselines import poincare_embedding
@@ -68,7 +68,8 @@ def test_methods_depend_only_on_the_training_graph(monkeypatch) -> None:
     seen: list[np.ndarray] = []
 
     def watch(scorer, held_out):
-        seen.append(scorer.rows(0, 40))
+        if held_out.is_complete:  # not a trial of a baseline's parameters
+            seen.append(scorer.rows(0, 40))
         return measure_links(scorer, held_out)
 
     monkeypatch.setattr(link_tasks, "measure_links", watch)

@@ -15,7 +15,7 @@ from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import evaluate as command
 from heat_neo4j.evaluation import EvaluationError, evaluate_links
 from heat_neo4j.evaluation.link_figures import Limits, held_out_links, measure_links
-from heat_neo4j.evaluation.methods import link_methods, tuned
+from heat_neo4j.evaluation.link_tasks import link_methods, tuned
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import baselines

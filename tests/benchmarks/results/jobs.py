@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding import schedule
 from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
-from heat_neo4j.evaluation.methods import (
+from heat_neo4j.evaluation.link_tasks import (
     GENSIM_ROW,
     HEAT_ROW,
     SCORE_ROW,

@@ -35,7 +35,7 @@ from heat_neo4j.errors import HeatError
 from heat_neo4j.explore.facets import Groups
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare
-from heat_neo4j.linkpred.explanation import LinkExplanation, SharedAttribute, Tie, Way
+from heat_neo4j.linkpred.explanation import LinkExplanation, Precedent, SharedAttribute, Tie, Way
 from heat_neo4j.linkpred.recommendation import Recommended
 from heat_neo4j.patterns import Pattern
 
@@ -226,6 +226,7 @@ def links_of(text):
         0,
         [SharedAttribute(text, 2)],
         1,
+        (Precedent(1, 2, 0.5, 1.0),),
         names,
         ((pattern, 0.5),),
     )

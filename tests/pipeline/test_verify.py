@@ -226,7 +226,7 @@ def test_what_is_published_and_what_is_kept_are_verified(server, store, cypher, 
     run = invoker(server)
 
     def published(seed):
-        options = {"model": JOB.names, "links": JOB.links, "coordinates": kind}
+        options = {"model": MODEL, "links": JOB.links, "coordinates": kind}
         return embed(store, JOB.projection, small_model(random_state=seed), **options).run.run_id
 
     first, second = published(4), published(5)

@@ -52,6 +52,8 @@ _VECTORS = (
 )
 _NEAR_M = (0.1, 0.15, 0.25, 0.25, 0.25)
 _AGREE_M = 0.9
+_SAME_VALUE = 2  # level
+_NEAR_VALUE, _NEAREST = 0.02, 0.001  # shares of random pairs that are nearer
 _COPIED = 2e-4  # frequency of other pairs with the same name that is no chance
 _AT_ONCE = 2**16  # pairs
 
@@ -115,22 +117,39 @@ class Compared:
     def by_values(self, name: str, values: Sequence[Any]) -> Comparison:
         """Compare the values of a property: agreement in a rare value weighs more than in a common one.
 
-        Lists agree if they have a value in common. Texts agree whatever their case and accents.
+        Lists agree if they have a value in common. Texts agree whatever their case and accents. Numbers and
+        points are near if they are nearer than most random pairs.
         """
         table = _value_table(values)
         known = np.diff(table.indptr) > 0
         n_known, counts = max(1, int(known.sum())), np.bincount(table.indices, minlength=table.shape[1])
         table.data = np.sqrt(1.0 / counts[table.indices])
         common = _shared_values(table, self.candidates).max(axis=1).toarray().ravel()
-        levels = np.where(common > 0.0, 1, 0)
-        levels[~known[self.candidates].all(axis=1)] = MISSING
         agreement = float(np.sum(counts * (counts - 1.0))) / max(1, n_known * (n_known - 1))
         agreement = min(0.5, max(agreement, 1.0 / self.n_pairs))
-        chance = np.full(len(levels), np.nan)
-        chance[levels == 1] = np.minimum(0.5, 1.0 / common[levels == 1] / n_known)
-        reasons = f"other {name}", f"the same {name}"
-        m, u = np.array([1.0 - _AGREE_M, _AGREE_M]), np.array([1.0 - agreement, agreement])
+        chance = self._share_nearer(values)
+        levels = np.where(common > 0.0, _SAME_VALUE, np.where(chance <= _NEAR_VALUE, 1, 0))
+        levels[~known[self.candidates].all(axis=1)] = MISSING
+        same = levels == _SAME_VALUE
+        chance[same] = np.minimum(0.5, 1.0 / common[same] / n_known)
+        chance[levels < 1] = np.nan
+        reasons = f"other {name}", f"nearly the same {name}", f"the same {name}"
+        other = (1.0 - _AGREE_M) * (0.5 if (levels == 1).any() else 1.0)
+        m, u = np.array([other, other, _AGREE_M]), np.array([1.0 - agreement, _NEAR_VALUE, agreement])
         return Comparison(name, reasons, levels, m, u, chance=chance)
+
+    def _share_nearer(self, values: Sequence[Any]) -> Array:
+        """Return the share of random pairs whose numbers or points are as near as those of each candidate."""
+        places = _coordinates(values)
+        if places is None:
+            return np.full(len(self.candidates), np.nan)
+        usual, own = (
+            np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1)
+            for pairs in (self.random, self.candidates)
+        )
+        usual = np.sort(usual[~np.isnan(usual)])
+        nearer = (np.searchsorted(usual, own, side="right") + 1.0) / (len(usual) + 1.0)
+        return np.asarray(np.maximum(nearer, _NEAREST))
 
     def by_vectors(self, name: str, directions: NDArray[Any]) -> Comparison:
         """Compare cosines of vectors, rows of length 1 or of zeros, with those of random pairs.
@@ -194,9 +213,25 @@ def _value_table(values: Sequence[Any]) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(sets), len(column_of) or 1))
 
 
+def _is_point(value: Any) -> bool:
+    """Return whether a value is a point of the driver's, a kind of tuple."""
+    return isinstance(value, tuple) and type(value) is not tuple
+
+
+def _coordinates(values: Sequence[Any]) -> Array | None:
+    """Return numbers, or points, as rows, NaN where there is none; None if there are other values."""
+    rows = [value if _is_point(value) else (value,) for value in values]
+    known = [row for row in rows if row != (None,)]
+    kinds = {type(each) for row in known for each in row}
+    if not kinds or not kinds <= {int, float} or len(set(map(len, known))) > 1:
+        return None
+    unknown = (np.nan,) * len(known[0])
+    return np.array([unknown if row == (None,) else row for row in rows], dtype=np.float64)
+
+
 def _values(value: Any) -> Iterator[Any]:
     """Yield the values of a property in a form that can be compared."""
-    for each in value if isinstance(value, list | tuple) else (value,):
+    for each in value if isinstance(value, list | tuple) and not _is_point(value) else (value,):
         if isinstance(each, str):
             if text := plain_text(each):
                 yield text

@@ -19,8 +19,8 @@ from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.duplicates.blocking import Pairs, candidate_pairs
 from heat_neo4j.duplicates.comparisons import Compared, surroundings
-from heat_neo4j.duplicates.fellegi_sunter import Comparison, fit_weights
-from heat_neo4j.duplicates.names import Names
+from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
+from heat_neo4j.duplicates.names import Names, plain_text
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph, entries
 
@@ -136,16 +136,20 @@ def find_duplicates(
     compared = Compared(pairs, _random_pairs(len(rows)), max(1, int((sizes * (sizes - 1) // 2).sum())))
     comparisons = [compared.by_names(own), compared.by_structure(around, points)]
     comparisons += [compared.by_vectors(name, each) for name, each in _vectors(graph, rows)]
-    comparisons += [
-        compared.by_values(name, [values[row] for row in rows.tolist()])
-        for name, values in properties.items()
-    ]
+    for name, values in properties.items():
+        # What repeats the name says nothing more.
+        own_values = [
+            None if name not in unique and _same_text(values[row], texts[row]) else values[row]
+            for row in rows.tolist()
+        ]
+        comparisons.append(compared.by_values(name, own_values))
     differs = np.zeros(len(pairs), dtype=np.bool_)
     notes = []
     for each in comparisons:
         if each.name in unique:
-            differs |= each.levels == 0
-            gone = plural(int(np.count_nonzero(each.levels == 0)), "candidate")
+            differ = (each.levels != MISSING) & (each.levels < len(each.reasons) - 1)
+            differs |= differ
+            gone = plural(int(np.count_nonzero(differ)), "candidate")
             notes.append(f"{each.name} identifies nodes: {gone} that differ in it left out")
     pairs, comparisons = pairs[~differs], [each.among(~differs) for each in comparisons]
     fitted = fit_weights(comparisons)
@@ -169,6 +173,10 @@ def find_duplicates(
         n_candidates=len(pairs),
         notes=tuple(notes),
     )
+
+
+def _same_text(value: Any, name: str) -> bool:
+    return isinstance(value, str) and plain_text(value) == plain_text(name)
 
 
 def _none_likely(chance: Array, by_names: Comparison, weights: Array) -> str:

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from neo4j.spatial import CartesianPoint
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -140,7 +141,7 @@ def test_a_rare_value_in_common_weighs_more_and_missing_values_nothing() -> None
     compared = Compared(candidates, candidates, 1000)
     values = ["rare", "Rare", "common", "common", None, *["common"] * 20]
     comparison = compared.by_values("colour", values)
-    assert comparison.levels.tolist() == [1, 1, 0, MISSING]
+    assert comparison.levels.tolist() == [2, 2, 0, MISSING]
     weights = fit_weights([comparison]).weights[:, 0]
     assert weights[0] > weights[1] > 0.0 > weights[2]
     assert weights[3] == 0.0
@@ -156,7 +157,22 @@ def test_a_node_without_a_vector_is_not_compared_by_it() -> None:
 def test_lists_agree_in_a_value_that_both_have() -> None:
     compared = Compared(np.array([[0, 1], [0, 2], [0, 3]]), ONE, 10)
     emails = [["a@x", "b@x"], ["B@x"], "c@x", []]
-    assert compared.by_values("email", emails).levels.tolist() == [1, 0, MISSING]
+    assert compared.by_values("email", emails).levels.tolist() == [2, 0, MISSING]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_near_numbers_and_points_agree_to_a_degree(width: int) -> None:
+    random = np.random.default_rng(0)
+    places = [tuple(each) for each in random.random((200, width)).tolist()]
+    places[1], places[2] = places[0], (places[0][0] + 1e-4, *places[0][1:])
+    places[3] = (places[0][0] + 0.4, *places[0][1:])
+    candidates = np.array([[0, 1], [0, 2], [0, 3], [0, 4]])
+    compared = Compared(candidates, random.integers(5, 200, size=(5000, 2)), 20_000)
+    values = [CartesianPoint(each) if width > 1 else each[0] for each in places]
+    comparison = compared.by_values("place", [*values[:4], None, *values[5:]])
+    assert comparison.levels.tolist() == [2, 1, 0, MISSING]
+    same, near, other, missing = fit_weights([comparison]).weights[:, 0]
+    assert same > near > 2.0 > missing == 0.0 > other
 
 
 def test_neighbours_count_by_type_direction_and_rarity() -> None:
@@ -326,6 +342,12 @@ def test_a_pair_with_two_unique_values_is_left_out(case: Case) -> None:
     assert not pairs & differ
     assert found.second[0] == 302
     assert "founded identifies nodes" in found.notes[0]
+
+
+def test_a_property_that_repeats_the_name_counts_once(case: Case) -> None:
+    plain = case.model.duplicates(case.names, label="Club", k=10)
+    repeated = case.model.duplicates(case.names, {"title": case.names}, label="Club", k=10)
+    np.testing.assert_allclose(repeated.log_odds, plain.log_odds, rtol=1e-3)
 
 
 def test_a_property_leaves_no_pair_out_unless_it_is_named_unique(case: Case) -> None:

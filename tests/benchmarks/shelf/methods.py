@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from heat_neo4j import HEAT
-from heat_neo4j.evaluation import methods
+from heat_neo4j.evaluation import link_tasks
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, steps
 from heat_neo4j.linkpred.link_score import fit_link_score
@@ -83,7 +83,7 @@ def attribute_neighbours(graph: Graph, seed: int) -> Fitted:
     return fitted
 
 
-def textbook(method: methods.Method) -> Method:
+def textbook(method: link_tasks.Method) -> Method:
     """Return a baseline of the product, its parameters chosen for each training graph and pattern."""
 
     def fitted_on(graph: Graph, seed: int) -> Fitted:
@@ -97,7 +97,7 @@ METHODS: Mapping[str, Method] = {
     "link score": link_score_method,
     "distance": distance,
     "attribute neighbours": attribute_neighbours,
-    **{name: textbook(method) for name, method in methods.link_methods(HEAT().n_components).items()},
+    **{name: textbook(method) for name, method in link_tasks.link_methods(HEAT().n_components).items()},
 }
 """All methods by the name that the table has."""
 

@@ -44,7 +44,7 @@ BY_BLAS = {
     "tensordot", "trace", "vdot",
 }  # fmt: skip
 NO_SUMS_OF_PRODUCTS = {  # where one of two matrices is diagonal, or both are of integers
-    "heat_neo4j.embedding.postprocessing.with_neighbours",
+    "heat_neo4j.embedding.placement.with_neighbours",
     "heat_neo4j.embedding.walks.step_weights",
     "heat_neo4j.embedding.placement._by_neighbours",
     "heat_neo4j.graph.without",

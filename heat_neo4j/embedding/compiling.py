@@ -17,8 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from heat_neo4j._kernels.buckets import train_bucket
-from heat_neo4j._kernels.chains import choose, have_chain
-from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
+from heat_neo4j._kernels.chains import choose, count_paths, have_chain, path_pairs, path_rows
 from heat_neo4j._kernels.jit import compile_for
 from heat_neo4j._kernels.pairs import list_negatives
 from heat_neo4j._kernels.sweeps import nearest_absent
@@ -29,7 +28,7 @@ from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import available_processors
 from heat_neo4j.embedding.coarse_graph import coarsen
 from heat_neo4j.embedding.pairs import collect_pairs
-from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.placement import refine
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import start_points, train

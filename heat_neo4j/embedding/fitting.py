@@ -35,8 +35,7 @@ from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of, inside_descendants, start_by_caps
 from heat_neo4j.embedding.hierarchy_training import HIERARCHY_RATE, train_hierarchy
 from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
-from heat_neo4j.embedding.placement import place_among
-from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.placement import place_among, refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.training import START_WIDTH, make_tasks, parts_of, start_points, train, train_tasks
 from heat_neo4j.embedding.training_folder import TrainingFolder

@@ -18,8 +18,7 @@ from heat_neo4j.embedding.attribute_signal import teleports
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.fitting import Estimator, checked_schedule
 from heat_neo4j.embedding.pairs import negatives_of_walks
-from heat_neo4j.embedding.placement import place_among
-from heat_neo4j.embedding.postprocessing import refine, unrefined_radii
+from heat_neo4j.embedding.placement import place_among, refine, unrefined_radii
 from heat_neo4j.embedding.schedule import Trained
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import start_points, train

@@ -13,8 +13,7 @@ from scipy import sparse
 from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.frames import graph_of_frame
-from heat_neo4j.inputs.geometric import graph_of_data, graph_of_hetero_data
-from heat_neo4j.inputs.networks import graph_of_igraph, graph_of_networkx
+from heat_neo4j.inputs.networks import graph_of_data, graph_of_hetero_data, graph_of_igraph, graph_of_networkx
 from heat_neo4j.inputs.properties import NodeProperties
 
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
+from heat_neo4j._kernels.chains import count_paths, path_pairs, path_rows
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.graph import Graph, entries
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of

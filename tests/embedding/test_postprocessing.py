@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.placement import refine
 from heat_neo4j.geometry.hyperboloid import check_points, lift, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
+from heat_neo4j._kernels.chains import count_paths, path_pairs, path_rows
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.calibration import HeldOut

@@ -13,7 +13,7 @@ from scipy import sparse
 from heat_neo4j._kernels.walks import draw_block
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import similarity, walks
-from heat_neo4j.embedding.postprocessing import with_neighbours
+from heat_neo4j.embedding.placement import with_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from tests.benchmarks.node_classes import attribute_svd

@@ -212,14 +212,19 @@ class _Strings:
         return block, codes.size - columns.size
 
 
+def word_hasher() -> Any:
+    """Return the transformer from texts to counts of hashed words."""
+    from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
+
+    return HashingVectorizer(n_features=HASHED, alternate_sign=False, norm=None)
+
+
 class _Texts:
     """Counts of hashed words in each node's text; the texts themselves are not stored."""
 
     def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
-        from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
-
         self.name, self.kind = name, kind
-        self.hasher = HashingVectorizer(n_features=HASHED, alternate_sign=False, norm=None)
+        self.hasher = word_hasher()
         self.present = np.zeros(n_rows, dtype=np.bool_)
         self.entries = _Entries(n_rows, np.int32, np.int16, np.int32)
 

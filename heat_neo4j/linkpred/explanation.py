@@ -63,6 +63,8 @@ MEANINGS: Mapping[str, str] = {
     "sources_related": "source related to the target's own sources",
     "implied_by_joins": "implied by their other relationships",
     "implied_by_paths": "implied by typed paths of two relationships",
+    "target_named": "the source's texts name the target",
+    "source_named": "the target's texts name the source",
     "source_isolated": "the source has no relationships",
     "apart": "distance between their points",
     "direction": "the direction: this way, not the other",

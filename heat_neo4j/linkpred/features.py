@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.embedding.placement import with_neighbours
 from heat_neo4j.embedding.similarity import compared
@@ -30,6 +31,7 @@ from heat_neo4j.linkpred.baselines import (
 )
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
+from heat_neo4j.linkpred.mentions import Mentions
 from heat_neo4j.linkpred.places import Places
 from heat_neo4j.linkpred.scorers import (
     CombinedScorer,
@@ -74,6 +76,9 @@ FEATURES = (
 ISOLATED = "source_isolated"  # 1 if the source has no relationships, else 0
 """A further feature, of graphs with times; see `link_score`."""
 
+NAMED = ("target_named", "source_named")  # share of one node's name in the other's texts
+"""Further features, of graphs with texts."""
+
 APART = "apart"  # log(1 + squared distance of their points)
 """A further feature, of graphs with a property of points."""
 
@@ -97,7 +102,9 @@ _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "
 def features_of(graph: Graph) -> tuple[str, ...]:
     """Return the names of the features that a graph's links can have."""
     every = np.arange(graph.n_nodes)
-    return FEATURES if Places.of(graph, every, every) is None else (*FEATURES, APART)
+    has_text = any(map(is_text, graph.provenance.attribute_recipe))
+    has_points = Places.of(graph, every, every) is not None
+    return (*FEATURES, *(NAMED if has_text else ()), *((APART,) if has_points else ()))
 
 
 class Feature(CombinedScorer):
@@ -175,6 +182,11 @@ class PairFeatures:
         return attribute_rows(self.compared).unit() if self.graph.n_attributes else None
 
     @cached_property
+    def mentions(self) -> Mentions | None:
+        """Texts and names; None if the graph lacks either."""
+        return Mentions.of(self.graph)
+
+    @cached_property
     def most_similar(self) -> sparse.csr_array | None:
         """Cosines of each node with the most similar ones that have a link, shape (N, N)."""
         if self._unit is None:
@@ -240,9 +252,12 @@ class PatternFeatures:
             features |= self._shared.of_pairs_alone
             for name in _OF_DIRECTIONS:
                 features.pop(name, None)
+        if (mentions := self._shared.mentions) is not None:
+            scorer = mentions.of_targets()
+            features |= dict(zip(NAMED, (Feature(scorer), Feature(scorer.reversed())), strict=True))
         if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
             features[APART] = Feature(places.squares(), log=True)
-        return {name: features[name] for name in (*FEATURES, ISOLATED, APART) if name in features}
+        return {name: features[name] for name in (*FEATURES, *NAMED, ISOLATED, APART) if name in features}
 
     @cached_property
     def direction(self) -> dict[str, Feature]:

@@ -27,8 +27,12 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.best_scored import best_of_shortlists
-from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
-from heat_neo4j.linkpred.directions import directed, leanings
+from heat_neo4j.linkpred.candidates import (
+    CandidatePairs,
+    candidate_pairs,
+    counted_patterns,
+    sent_and_received,
+)
 from heat_neo4j.linkpred.implications import repetitions
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
@@ -503,8 +507,33 @@ def _of_distance(
     if candidates.pattern is None:
         return _Found(pairs, distance, None, distance, has_one, ~has_one)
     kind = candidates.pattern.type
-    pairs, has_one = directed(candidates, pairs, leanings(graph, kind, pairs))
-    return _Found(pairs, distance, None, distance, has_one, leanings(graph, kind, pairs) < 0)
+    pairs, has_one = _oriented(candidates, pairs, _leanings(graph, kind, pairs))
+    return _Found(pairs, distance, None, distance, has_one, _leanings(graph, kind, pairs) < 0)
+
+
+def _leanings(graph: Graph, kind: str, pairs: Rows) -> Rows:
+    """Compare the out/in ratios of u and v for each pair (u, v), shape (m,).
+
+    Positive if u has the larger ratio of outgoing to incoming relationships of the type, which makes u -> v
+    likelier than v -> u. Zero if the ratios are equal.
+    """
+    assert graph.relationships is not None
+    out, into = sent_and_received(graph.relationships.of(kind), graph.n_nodes)
+    u, v = pairs.T
+    leaning: Rows = (2 * out[u] + 1) * (2 * into[v] + 1) - (2 * out[v] + 1) * (2 * into[u] + 1)
+    return leaning
+
+
+def _oriented(candidates: CandidatePairs, pairs: Rows, leaning: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+    """Orient each pair, and return a mask of the pairs whose direction is determined.
+
+    If only one direction is a candidate, that one is chosen; otherwise the sign of `leaning` decides. If it
+    is zero, the direction is undetermined and the pair leads from the lower row to the higher.
+    """
+    forward, back = candidates.either_way(pairs[:, ::-1]), candidates.either_way(pairs)
+    either = forward & back
+    turned = np.where(either, (leaning < 0) | ((leaning == 0) & (pairs[:, 0] > pairs[:, 1])), back)
+    return np.where(turned[:, None], pairs[:, ::-1], pairs), ~(either & (leaning == 0))
 
 
 def _scored(pairs: Rows, distance: Array, scores: Array, scorer: LinkScorer) -> _Found:

@@ -26,6 +26,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
+from heat_neo4j.linkpred.mentions import Mentions
 from heat_neo4j.linkpred.places import NearPlaces, Places
 
 Array = NDArray[np.float64]
@@ -69,6 +70,10 @@ class Surroundings:
     def _compared(self) -> Attributes:
         return compared(self._graph)
 
+    @cached_property
+    def _mentions(self) -> Mentions | None:
+        return Mentions.of(self._graph)
+
     def of(
         self,
         candidates: CandidatePairs,
@@ -96,6 +101,10 @@ class Surroundings:
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
             if of_sources is of_targets:
                 direct["alike"] = _Steps(own, words, _WORDS)
+        if (mentions := self._mentions) is not None:
+            texts, names = mentions
+            direct["named"] = _Steps(CsrParts.of(texts), CsrParts.of(names.T), _WORDS)
+            direct["names"] = _Steps(CsrParts.of(names), CsrParts.of(texts.T), _WORDS)
         places = Places.of(graph, *ends)
         return Shortlists(
             sources=asked.sources,

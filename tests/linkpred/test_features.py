@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeatures
 from heat_neo4j.patterns import Pattern
 
 N = 90
-OF_TYPES = tuple(name for name in FEATURES if name not in ("paths_by_degree", "linked_alike"))
+OF_TYPES = (*(name for name in FEATURES if name not in ("paths_by_degree", "linked_alike")), ISOLATED)
 RATED, FOLLOWS = Pattern("User", "R", "Item"), Pattern("User", "F", "User")
 Array = np.ndarray
 
@@ -30,7 +30,8 @@ def made() -> tuple[Array, Graph]:
     item = np.arange(N) >= 42
     rated = np.argwhere(np.outer(user, item) & (rng.random((N, N)) < 0.15) & (np.arange(N) != N - 1))
     follows = np.argwhere(np.outer(user, user) & (rng.random((N, N)) < 0.1))
-    likes = np.argwhere(np.outer(item, item) & (rng.random((N, N)) < 0.05) & (np.arange(N) != N - 1))
+    likes = np.argwhere(np.outer(item, item) & (rng.random((N, N)) < 0.05))
+    likes = likes[(likes != N - 1).all(axis=1)]
     relationships = Relationships.from_pairs(
         {"R": tuple(rated.T), "F": tuple(follows.T), "L": tuple(likes.T)}
     )
@@ -132,6 +133,7 @@ def twins(pattern: Pattern) -> dict[str, Array]:
     found = {
         "distance": -np.array([[float(distance(p, q)) for q in points] for p in points]),
         "neighbourhood_distance": -np.array([[float(distance(p, q)) for q in around] for p in around]),
+        ISOLATED: (degree == 0)[:, None] * ones,
         "source_out": np.log1p(out.sum(axis=1))[:, None] * ones,
         "source_in": np.log1p(out.sum(axis=0))[:, None] * ones,
         "target_out": np.log1p(out.sum(axis=1))[None, :] * ones,
@@ -342,6 +344,6 @@ def test_many_dense_columns_give_the_same_features_in_float32(kind: str) -> None
         few, same = (PairFeatures(points, each).of(pattern).link for each in (graph, many))
         for name in OF_ATTRIBUTES:
             expected = few[name].pairs(PAIRS)
-            np.testing.assert_allclose(same[name].pairs(PAIRS), expected, atol=2e-5, err_msg=name)
-            np.testing.assert_allclose(same[name].rows(3, 20), few[name].rows(3, 20), atol=2e-5)
+            np.testing.assert_allclose(same[name].pairs(PAIRS), expected, atol=5e-5, err_msg=name)
+            np.testing.assert_allclose(same[name].rows(3, 20), few[name].rows(3, 20), atol=5e-5)
             assert np.ptp(expected) > 0.01

@@ -105,7 +105,8 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
         raise click.UsageError(f"--predict: {NO_TYPES}")
     known = verb("evaluate_links").parameters
     arguments = {name: options[name] for name in known if name in options}
-    with _working() as progress, _opened(options, progress) as graph:
+    with _working() as progress:
+        graph = _read(options, progress)
         from heat_neo4j.evaluation import evaluate_links
 
         if options["split"] == "time" and graph.edge_times is None:
@@ -142,8 +143,7 @@ def hierarchy(nodes: int, baselines: bool, **options: Any) -> None:
     show(evaluation, None)
 
 
-@contextmanager
-def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[Graph]:
+def _read(options: Mapping[str, Any], progress: Progress) -> Graph:
     """Read the graph that the options name."""
     context = click.get_current_context()
     if options["edges"] is not None:
@@ -159,15 +159,13 @@ def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[Graph]:
         if not as_json():
             for reading in files.readings:
                 print_line(f"read {reading}", err=True)
-        yield replace(files.to_graph(), relationships=None)
-        return
+        return replace(files.to_graph(), relationships=None)
     if options["attribute_file"] is not None:
         raise click.UsageError("--attribute-file goes with --edges only")
     if options["header"] is not None:
         raise click.UsageError("--header and --no-header go with --edges only")
     with open_store(options) as store:
-        graph = store.read_graph(projection_from(options), on_progress=progress)
-    yield graph
+        return store.read_graph(projection_from(options), on_progress=progress)
 
 
 def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:

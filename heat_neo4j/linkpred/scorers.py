@@ -157,7 +157,7 @@ class SparseProductScorer(DirectedScorer):
 
     def ceiling(self) -> Array:
         """Return an upper bound of each first node's scores, shape (M,)."""
-        most = abs(self._right).max(axis=0).toarray()
+        most = abs(self._right).max(axis=0).toarray().ravel()  # of shape (1, K) from older SciPy
         if self._middle is not None:
             most = abs(self._middle) @ most
         return np.asarray(abs(self._left) @ most)

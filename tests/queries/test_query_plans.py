@@ -119,4 +119,4 @@ def test_the_example_of_a_file_looks_nodes_up_too_once_there_is_an_index(session
     query = load_query("distance")
     assert query.written({"label": LABEL, "property": "key"}).replace(LABEL, "Module") != query.statement
     _, found, _ = profile(session, "distance", {"label": LABEL})
-    assert scans(found) == ["NodeByLabelScan"] * 2  # no index over this property: so the check can fail
+    assert set(scans(found)) == {"NodeByLabelScan"}  # no index over this property: so the check can fail

@@ -14,6 +14,7 @@ from scipy import sparse
 from heat_neo4j import connect
 from heat_neo4j.cli import heat
 from heat_neo4j.database.connection import ServerInfo
+from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.errors import ConfigError, ConnectionFailed, redaction
 from heat_neo4j.errors.redaction import SHORTEST, keep_secret, redacted, redacted_data, server_address
@@ -166,6 +167,7 @@ def test_what_is_recorded_of_a_run_that_failed_holds_no_login():
     server = SimpleNamespace(
         server=ServerInfo("5.26.30", "community", "there:7687", "neo4j"),
         write_transaction=lambda work, **_: work(answer),
+        limits=Limits(),
     )
     run = Run(server, Graph(sparse.csr_array((1, 1)), node_ids=["4:a:0"]), parts=["embedding"])
     error = RuntimeError(f"{'x' * 400} cannot reach neo4j:me:hunter2SECRET@host{'x' * 400}")

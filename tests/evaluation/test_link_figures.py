@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -259,11 +258,7 @@ def test_a_decomposition_is_close_to_the_best_and_never_fails() -> None:
 
 
 def test_the_tables_are_printed_pattern_by_pattern(monkeypatch, tmp_path) -> None:
-    @contextmanager
-    def opened(options, progress):
-        yield GRAPH
-
-    monkeypatch.setattr(command, "_opened", opened)
+    monkeypatch.setattr(command, "_read", lambda options, progress: GRAPH)
     quick = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")
     picture = tmp_path / "links.png"
     shown = CliRunner().invoke(heat, ["evaluate", "links", *quick, "--picture", str(picture)])

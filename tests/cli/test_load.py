@@ -48,7 +48,7 @@ def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_
         "              l.csv: header; node = the first column; class: label; 3 nodes; first: a",
         "Loaded        3 nodes of label LoadedByCli, 3 of them new",
         "              2 relationships of type CLI_TIE, 2 of them new",
-        "              1 line repeats a source and target: weights were summed",
+        "              1 line with the source and target of an earlier one: weights were summed",
         "              1 node without a line of attributes",
         "Next          heat embed --label LoadedByCli --relationship CLI_TIE --weight weight --key name "
         "--attribute features",

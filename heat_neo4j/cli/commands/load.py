@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heat_neo4j.inputs.files import FileGraph
 
 ODDITIES = {
-    "merged": ("line", "with the ends of an earlier one: weights were summed"),
+    "merged": ("line", "with the source and target of an earlier one: weights were summed"),
     "without_attributes": ("node", "without a line of attributes"),
     "without_label": ("node", "without a class"),
     "without_time": ("relationship", "without a time"),

@@ -214,7 +214,7 @@ def test_what_keeps_it_from_starting_is_one_line(throwaway_server):
         except psutil.Error:
             return False
 
-    assert "memory" in failure(heap="900000g")
+    assert "object heap" in failure(heap="900000g")
     assert "memory" in failure(page_cache="90000g")
 
     folder.password_file.write_text("another-password\n")

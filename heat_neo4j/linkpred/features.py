@@ -158,6 +158,9 @@ class PairFeatures:
         }
         if self._unit is not None:
             features["attributes"] = Feature(self._unit.product(self._unit))
+        if (mentions := Mentions.of(self.graph)) is not None:
+            named = mentions.of_targets()
+            features |= {"target_named": Feature(named), "source_named": Feature(named.reversed())}
         return features
 
     @cached_property
@@ -180,11 +183,6 @@ class PairFeatures:
     @cached_property
     def _unit(self) -> AttributeRows | None:
         return attribute_rows(self.compared).unit() if self.graph.n_attributes else None
-
-    @cached_property
-    def mentions(self) -> Mentions | None:
-        """Texts and names; None if the graph lacks either."""
-        return Mentions.of(self.graph)
 
     @cached_property
     def most_similar(self) -> sparse.csr_array | None:
@@ -252,9 +250,6 @@ class PatternFeatures:
             features |= self._shared.of_pairs_alone
             for name in _OF_DIRECTIONS:
                 features.pop(name, None)
-        if (mentions := self._shared.mentions) is not None:
-            scorer = mentions.of_targets()
-            features |= dict(zip(NAMED, (Feature(scorer), Feature(scorer.reversed())), strict=True))
         if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
             features[APART] = Feature(places.squares(), log=True)
         return {name: features[name] for name in (*FEATURES, *NAMED, ISOLATED, APART) if name in features}

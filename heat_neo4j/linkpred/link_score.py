@@ -393,13 +393,12 @@ def _with_isolated(
     heights = dict.fromkeys(samples, 0.0)
     for name, sample in samples.items():
         is_isolated = degrees[sample.pairs[:, 0]] == 0
-        own, weight = sample.is_candidate & (sample.standing > 0.0), sample.weight * sample.standing
-        apart, others = own & is_isolated, own & ~is_isolated
-        if min(np.count_nonzero(sample.is_link & each) for each in (apart, others)) < _FEWEST:
+        whole = _Measured.of(sample, log_odds[name]).of_whole_graph()
+        apart, is_link = is_isolated[sample.is_candidate & (sample.standing > 0.0)], whole[1]
+        if min(np.count_nonzero(is_link & each) for each in (apart, ~apart)) < _FEWEST:
             continue
-        columns = log_odds[name], sample.is_link, weight
-        curve = reliability(*(each[others] for each in (*columns, sample.fold)))
-        heights[name] = curve.shift_of(*(each[apart] for each in columns))
+        curve = reliability(*(each[~apart] for each in whole))
+        heights[name] = curve.shift_of(*(each[apart] for each in whole[:3]))
         log_odds[name] = log_odds[name] + heights[name] * is_isolated
     return replace(
         score,

@@ -71,8 +71,15 @@ class Surroundings:
         return compared(self._graph)
 
     @cached_property
-    def _mentions(self) -> Mentions | None:
-        return Mentions.of(self._graph)
+    def _by_names(self) -> Mapping[str, _Steps]:
+        """Steps from a text to the nodes that it names, and from a name to the texts with it."""
+        if (mentions := Mentions.of(self._graph)) is None:
+            return {}
+        texts, names = mentions
+        return {
+            "named": _Steps(CsrParts.of(texts), CsrParts.of(names.T), _WORDS),
+            "names": _Steps(CsrParts.of(names), CsrParts.of(texts.T), _WORDS),
+        }
 
     def of(
         self,
@@ -101,10 +108,7 @@ class Surroundings:
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
             if of_sources is of_targets:
                 direct["alike"] = _Steps(own, words, _WORDS)
-        if (mentions := self._mentions) is not None:
-            texts, names = mentions
-            direct["named"] = _Steps(CsrParts.of(texts), CsrParts.of(names.T), _WORDS)
-            direct["names"] = _Steps(CsrParts.of(names), CsrParts.of(texts.T), _WORDS)
+        direct |= self._by_names
         places = Places.of(graph, *ends)
         return Shortlists(
             sources=asked.sources,

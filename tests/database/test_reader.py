@@ -74,18 +74,17 @@ def make_random(cypher, seed, n=40, m=150, order=None):
             links.append((draw.choice([LINK, LINK2]), a, b, None if weight is None else weight * scale))
     insertion = random.Random(order)
     places = insertion.sample(range(n), n) if order is not None else range(n)
-    for place in places:
-        cypher(f"CREATE (n:{labels[place]}) SET n = $properties", properties=nodes[place])
+    cypher(
+        "UNWIND $nodes AS node CREATE (n:$(node.labels)) SET n = node.properties",
+        nodes=[{"labels": labels[place].split(":"), "properties": nodes[place]} for place in places],
+    )
     if order is not None:
         insertion.shuffle(links)
-    for kind, a, b, weight in links:
-        cypher(
-            f"MATCH (a:{ANY_NODE} {{key: $a}}) WITH a LIMIT 1 MATCH (b:{ANY_NODE} {{key: $b}}) "
-            f"CREATE (a)-[r:{kind}]->(b) SET r.weight = $weight",
-            a=a,
-            b=b,
-            weight=weight,
-        )
+    cypher(
+        f"UNWIND $links AS link MATCH (a:{ANY_NODE} {{key: link[1]}}), (b:{ANY_NODE} {{key: link[2]}}) "
+        "CREATE (a)-[r:$(link[0])]->(b) SET r.weight = link[3]",
+        links=links,
+    )
 
 
 def as_array(matrix):

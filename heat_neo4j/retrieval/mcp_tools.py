@@ -96,7 +96,12 @@ class Tools:
         return explain(self._store, source, target, pattern=pattern, model=self._model).to_dict()
 
     def classify(
-        self, property: Property, k: Count = 10, label: Label = None, kind: Kind = None
+        self,
+        property: Property,
+        k: Count = 10,
+        label: Label = None,
+        kind: Kind = None,
+        caption: Caption = None,
     ) -> dict[str, Any]:
         """Predict a property of the nodes that lack it, from the nodes that have it; the surest first.
 
@@ -105,17 +110,18 @@ class Tools:
         """
         from heat_neo4j.pipeline.class_questions import classify
 
-        found = classify(self._store, property, label=label, kind=kind, model=self._model).to_dict()
+        asked = classify(self._store, property, label=label, kind=kind, caption=caption, model=self._model)
+        found = asked.to_dict()
         return {**found, "predicted": found["predicted"][:k], "count": len(found["predicted"])}
 
-    def clusters(self, k: Count = 10) -> dict[str, Any]:
+    def clusters(self, k: Count = 10, caption: Caption = None) -> dict[str, Any]:
         """List the largest groups of nodes on each of two or three levels, with names and telling values.
 
         `parent` is the group on the level above. It reads the whole graph, which takes long for a large one.
         """
         from heat_neo4j.pipeline.cluster_questions import clusters
 
-        found = clusters(self._store, model=self._model)
+        found = clusters(self._store, caption=caption, model=self._model)
         levels = groupby(found.clusters, attrgetter("level"))
         return {
             "model": self._model,

@@ -155,11 +155,16 @@ async def check_groups(client, toy):
         (1, True), (1, True), (2, False), (2, False)
     ]  # fmt: skip
     assert {each["name"] for each in found["clusters"]} <= set(map(toy.shown, toy.keys))
+    named = await asked(client, "clusters", k=2, caption="title")
+    assert [each["name"] for each in named["clusters"]] == [
+        f"About {each['name']}" for each in found["clusters"]
+    ]
     pairs = await asked(client, "duplicates", k=2, label=toy.label, caption="title")
     assert all(each["first_name"].startswith("About ") and each["reason"] for each in pairs["pairs"])
     assert pairs["model"] == toy.model
     assert "has a property 'n`) DELETE n //'" in await asked(client, "duplicates", caption="n`) DELETE n //")
-    guessed = await asked(client, "classify", property="half", k=3)
+    guessed = await asked(client, "classify", property="half", k=3, caption="title")
+    assert all(each["node"].startswith("About ") for each in guessed["predicted"])
     assert (len(guessed["predicted"]), guessed["count"]) == (3, len(toy.keys) - toy.n_halves)
     assert {each["class"] for each in guessed["predicted"]} <= {"even", "odd"}
     assert guessed["figures"]["nodes"] == toy.n_halves

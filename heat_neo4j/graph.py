@@ -241,7 +241,7 @@ class Graph:
         """Yield the recipe of each attribute, its columns, and a mask of the nodes whose value is known."""
         start = 0
         for entry in self.provenance.attribute_recipe:
-            columns = slice(start, start + len(entry["columns"]))
+            columns = slice(start, start + entry["n_columns"])
             start = columns.stop
             known = self.labels.get(entry.get("label", ""), np.ones(self.n_nodes, dtype=np.bool_))
             if entry.get("missing"):  # the last column marks missing values

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import cos, log, sin
+from heat_neo4j._utils.packing import pack, unpack
 from heat_neo4j._utils.scratch import Scratch
 from heat_neo4j.attributes.encoder import EncodedTexts
 from heat_neo4j.attributes.kinds import (
@@ -32,7 +33,8 @@ from heat_neo4j.attributes.kinds import (
 from heat_neo4j.attributes.vectors import MOST, Lists, Numbers
 from heat_neo4j.errors import ProjectionError
 
-HASHED = 2**12  # numbers that words are hashed to, at most as many columns
+HASHED = 2**20  # numbers that words are hashed to; of 2**12, texts named a hundred nodes by chance
+_STORED = "<i4"  # how recipes hold words, as steps from one to the next, and numbers of texts
 _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
 # Distinct strings kept while reading; more means text or identifiers, which tell nodes apart but relate none.
 _MOST_DISTINCT = 1_000_000
@@ -51,18 +53,32 @@ def check_entry(entry: Any) -> None:
 
 def _is_entry(entry: Any) -> bool:
     match entry:
-        case {"property": str(), "kind": kind, "columns": [*columns], **rest}:
+        case {"property": str(), "kind": Kind.TEXT, "n_columns": int(n_columns), **rest}:
+            return isinstance(rest.get("label"), str | None) and _is_vocabulary(rest, n_columns)
+        case {"property": str(), "kind": kind, "n_columns": n_columns, "columns": [*columns], **rest}:
             is_named = _are(str, columns) and isinstance(rest.get("label"), str | None)
-            return is_named and _is_coding(kind, rest, len(columns))
+            return is_named and len(columns) == n_columns and _is_coding(kind, rest, len(columns))
+    return False
+
+
+def _is_vocabulary(entry: Mapping[Any, Any], n_words: int) -> bool:
+    """Return whether an entry holds the words of texts, and in how many texts each is."""
+    match entry:
+        case {"words": str(words), "texts_with": str(texts_with), "n_texts": int(n_texts)} if (
+            n_words <= HASHED
+        ):
+            try:
+                steps, counts = unpack(words, _STORED, n_words), unpack(texts_with, _STORED, n_words)
+            except ValueError:
+                return False
+            is_ascending = n_words > 0 and steps.min() > 0 and steps.sum(dtype=np.int64) <= HASHED
+            return bool(is_ascending and counts.min() > 0 and counts.max() <= n_texts)
     return False
 
 
 def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
     """Return whether an entry is a valid encoding of a kind with `n_columns` columns."""
     match kind, entry:
-        case Kind.TEXT, {"hashed": [*words], "idf": [*weights]}:
-            are_words = all(type(word) is int and 0 <= word < HASHED for word in words)
-            return are_words and _are(float, weights) and len(words) == len(weights) == n_columns
         case Kind.CATEGORY | Kind.TAGS, {"values": [*values], "other": bool(other)}:
             return _are(str, values) and len(values) + other == n_columns
         case (Kind.VECTOR, {"centre": [*centre], "width": int(width)}) | (
@@ -205,11 +221,16 @@ class _Strings:
         columns = column_of[codes]
         has_column = columns >= 0
         positions, columns = positions[has_column], columns[has_column]
-        shape = (rows.size, len(recipe["columns"]))
+        shape = (rows.size, recipe["n_columns"])
         block = sparse.csr_array((np.ones(columns.size), (positions, columns)), shape=shape)
         block.sum_duplicates()
         block.data[:] = 1.0  # repeated strings in a list, and several rare ones, count once
         return block, codes.size - columns.size
+
+
+def hashed_words(entry: Recipe) -> Rows:
+    """Return the hashed word of each column of a text, ascending."""
+    return np.cumsum(unpack(entry["words"], _STORED, entry["n_columns"]), dtype=np.int64) - 1
 
 
 def word_hasher() -> Any:
@@ -226,7 +247,7 @@ class _Texts:
         self.name, self.kind = name, kind
         self.hasher = word_hasher()
         self.present = np.zeros(n_rows, dtype=np.bool_)
-        self.entries = _Entries(n_rows, np.int32, np.int16, np.int32)
+        self.entries = _Entries(n_rows, np.int32, np.int32, np.int32)
 
     def add(self, rows: Rows, values: Sequence[Any]) -> None:
         hashed = self.hasher.transform(values)
@@ -236,18 +257,22 @@ class _Texts:
     def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
         _, words, _ = self.entries.of(rows)
         n_texts_with = np.bincount(words, minlength=HASHED)
-        hashed = np.flatnonzero(n_texts_with).tolist()
-        if not hashed:
+        hashed = np.flatnonzero(n_texts_with)
+        if not hashed.size:
             advice = "leave it out, or choose another"
             raise ProjectionError(f"text {self.name!r} has no word of two letters or more: {advice}")
-        n_texts = int(self.present[rows].sum())
-        idf = (log((1 + n_texts) / (1 + n_texts_with[hashed])) + 1).tolist()
-        columns = [f"{self.name}#{word}" for word in hashed]
-        return {"kind": self.kind, "hashed": hashed, "idf": idf, "columns": columns}
+        return {
+            "kind": self.kind,
+            "n_columns": int(hashed.size),
+            "words": pack(np.diff(hashed, prepend=-1), _STORED),
+            "texts_with": pack(n_texts_with[hashed], _STORED),
+            "n_texts": int(self.present[rows].sum()),
+        }
 
     def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        n_columns = recipe["n_columns"]
         column_of = np.full(HASHED, -1, dtype=np.int32)
-        column_of[recipe["hashed"]] = np.arange(len(recipe["hashed"]))
+        column_of[hashed_words(recipe)] = np.arange(n_columns)
         positions, words, counts = self.entries.of(rows)
         columns = column_of[words]
         has_column = columns >= 0
@@ -255,9 +280,10 @@ class _Texts:
         if n_unknown:
             positions, columns, counts = positions[has_column], columns[has_column], counts[has_column]
         frequency = np.append(0.0, 1 + log(np.arange(1, 1 + counts.max(initial=0))))
-        weights = np.asarray(recipe["idf"])[columns]
+        n_texts_with = unpack(recipe["texts_with"], _STORED, n_columns)
+        weights = (log((1 + recipe["n_texts"]) / (1 + n_texts_with)) + 1)[columns]
         weights *= frequency[counts]
-        block = sparse.csr_array((weights, (positions, columns)), shape=(rows.size, len(recipe["columns"])))
+        block = sparse.csr_array((weights, (positions, columns)), shape=(rows.size, n_columns))
         block.sum_duplicates()  # sorts: the norm must not depend on an order
         row_of = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(block.indptr))
         block.data /= np.sqrt(np.bincount(row_of, block.data**2, minlength=rows.size))[row_of]

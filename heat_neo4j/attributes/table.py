@@ -36,7 +36,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
-from heat_neo4j.attributes.columns import Column, check_entry, make_column
+from heat_neo4j.attributes.columns import Column, check_entry, hashed_words, make_column
 from heat_neo4j.attributes.encoder import load_encoder
 from heat_neo4j.attributes.kinds import (
     BadValuesError,
@@ -73,7 +73,7 @@ def described(entry: Recipe) -> str:
     """
     kind = entry["kind"]
     if kind == Kind.TEXT:
-        return f"vocabulary of {len(entry['hashed']):,} hashed words"
+        return f"vocabulary of {entry['n_columns']:,} hashed words"
     if "values" in entry:
         count = len(entry["values"])
         text = f"{count:,} {'category' if count == 1 else 'categories'}"
@@ -87,6 +87,13 @@ def described(entry: Recipe) -> str:
     if kind == Kind.VECTOR:
         return f"means of {plural(len(entry['mean']), 'number')}"
     return f"mean {_mean(entry)}"
+
+
+def _column_names(entry: Recipe) -> Sequence[str]:
+    if entry["kind"] != Kind.TEXT:
+        return entry["columns"]  # type: ignore[no-any-return]
+    name = Attribute.of(entry).name
+    return [f"{name}#{word}" for word in hashed_words(entry).tolist()]
 
 
 def odd_category(entry: Recipe, n_nodes: int) -> tuple[str, str] | None:
@@ -307,7 +314,8 @@ class AttributeTable:
     def _learn(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
         label = {} if attribute.label is None else {"label": attribute.label}
         entry = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
-        return {"property": attribute.key, **label, **entry}
+        n_columns = {} if "n_columns" in entry else {"n_columns": len(entry["columns"])}
+        return {"property": attribute.key, **label, **n_columns, **entry}
 
     def _assemble(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         blocks: list[Block] = []
@@ -318,7 +326,7 @@ class AttributeTable:
             block, without_column = self._columns[attribute].encode(entry, rows[inside])
             unknown += without_column
             blocks.append(block if inside.all() else self._widened(block, inside, entry))
-        names = tuple(name for entry in recipe for name in entry["columns"])
+        names = tuple(name for entry in recipe for name in _column_names(entry))
         matrix = self._joined(blocks, rows.size, len(names))
         return Attributes(matrix, names, tuple(map(dict, recipe)), unknown)
 

@@ -76,7 +76,7 @@ FEATURES = (
 ISOLATED = "source_isolated"  # 1 if the source has no relationships, else 0
 """A further feature, of graphs with times; see `link_score`."""
 
-NAMED = ("target_named", "source_named")  # share of one node's name in the other's texts
+NAMED = ("target_named", "source_named")  # how much the texts of one node mention the other
 """Further features, of graphs with texts."""
 
 APART = "apart"  # log(1 + squared distance of their points)

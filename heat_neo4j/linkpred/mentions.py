@@ -1,4 +1,4 @@
-"""Mentions: how much of one node's name is in another node's texts.
+"""Mentions: how much of one node's name is in another node's texts, and how rare that is.
 
 A text says what a node is about by naming other nodes. Names are short texts, or else the keys.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import log
-from heat_neo4j.attributes.columns import HASHED, word_hasher
+from heat_neo4j.attributes.columns import HASHED, hashed_words, word_hasher
 from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.scorers import SparseProductScorer
@@ -23,10 +23,14 @@ _NO_WORD = re.compile(r"[\W\d_]+")
 
 
 class Mentions(NamedTuple):
-    """Hashed words of texts, weighted by rarity, and of names; their product is the share of a name."""
+    """Words of texts and of names, such that the product of a text and a name is how much it mentions it.
 
-    texts: sparse.csr_array  # (N, H)
-    names: sparse.csr_array  # (N, H)
+    That is the root of: the share of the name that is there, times the rarity of those words. So "king snake"
+    mentions the king snake more than the snake.
+    """
+
+    texts: sparse.csr_array  # (N, words of texts)
+    names: sparse.csr_array  # (N, words of texts)
 
     @classmethod
     def of(cls, graph: Graph) -> Self | None:
@@ -44,13 +48,14 @@ class Mentions(NamedTuple):
         n_texts_with = np.bincount(texts.indices, minlength=HASHED)
         rarity = log((1.0 + graph.n_nodes) / (1.0 + n_texts_with)) + 1.0
         whole = np.maximum(names @ rarity, 1.0)  # 1 is the least weight of a word
+        used = np.flatnonzero(n_texts_with)
         return cls(
-            sparse.csr_array(texts @ sparse.diags_array(rarity)),
-            sparse.csr_array(sparse.diags_array(1.0 / whole) @ names),
+            sparse.csr_array(texts[:, used] @ sparse.diags_array(rarity[used])),
+            sparse.csr_array(sparse.diags_array(whole**-0.5) @ names[:, used]),
         )
 
     def of_targets(self) -> SparseProductScorer:
-        """Return the scorer: the share of the target's name in the source's texts, [0, 1]."""
+        """Return the scorer: how much the source's texts mention the target, at least 0."""
         return SparseProductScorer(self.texts, self.names)
 
 
@@ -58,7 +63,7 @@ def _words(graph: Graph, entry: Mapping[str, Any], columns: slice, _: Any) -> sp
     """Return the hashed words of a text attribute, shape (N, H): 1 for each word of a text."""
     attributes: Any = graph.attributes
     text = sparse.coo_array(attributes[:, columns])
-    places = text.row, np.array(entry["hashed"])[text.col]
+    places = text.row, hashed_words(entry)[text.col]
     return sparse.csr_array((np.ones(text.nnz), places), shape=(graph.n_nodes, HASHED))
 
 

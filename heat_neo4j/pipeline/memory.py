@@ -208,7 +208,8 @@ class RunSize(ProjectionCounts):
         """Bytes of the files in a scratch folder at the peak; 0 if the graph is too small for any."""
         if self.parts == 1:
             return 0
-        graph = 2 * _EDGE * self.relationships + 8 * self.attribute_columns * self.nodes + 2 * self.vectors
+        attributes = 8 * self.attribute_columns * self.nodes * self.is_dense  # sparse ones stay in memory
+        graph = 2 * _EDGE * self.relationships + attributes + 2 * self.vectors
         tables = 8 * self.nodes * (self.n_components + 1 + 2 * (2 * padded_width(self.n_components + 1) + 2))
         total = self.pair_set[1] + self.round_bytes + graph + tables + _similarity(self) + 60 * self.nodes
         return round(total)

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from heat_neo4j._utils.packing import pack
+from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.attributes.kinds import Date, Duration, Point, RecipeError, TimeOfDay
 from heat_neo4j.attributes.table import Attribute, AttributeTable, described
 from heat_neo4j.errors import ProjectionError
@@ -301,7 +303,7 @@ TITLE = [Attribute("title", text=True)]
 
 
 def test_texts_are_weights_of_hashed_words():
-    names, rows = texts_slowly("title", TEXTS, 4096)
+    names, rows = texts_slowly("title", TEXTS, HASHED)
     result = read({"title": TEXTS}, attributes=TITLE)
     assert list(result.names) == names
     np.testing.assert_allclose(dense(result.matrix), rows, rtol=1e-14, atol=0)
@@ -311,7 +313,7 @@ def test_texts_are_encoded_as_by_scikit_learn():
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
     present = [text for text in TEXTS if text is not None]
-    hashed = HashingVectorizer(n_features=4096, alternate_sign=False, norm=None).transform(present)
+    hashed = HashingVectorizer(n_features=HASHED, alternate_sign=False, norm=None).transform(present)
     expected = TfidfTransformer(sublinear_tf=True).fit_transform(hashed).toarray()
     result = read({"title": TEXTS}, attributes=TITLE)
     columns = [int(name.removeprefix("title#")) for name in result.names]
@@ -427,13 +429,18 @@ def test_another_kind_or_system_does_not_fit_a_recipe(values, other, message):
         encode(read(values).recipe, other)
 
 
+LAST_WORD, THREE = (pack(np.array([number]), "<i4") for number in (HASHED, 3))
+TEXT = {"kind": "text", "words": LAST_WORD, "texts_with": THREE, "n_texts": 3}
 DAMAGED = [
     {}, {"property": ["x"]}, {"label": 3}, {"kind": []}, {"kind": "empty"}, {"columns": None},
     {"columns": []}, {"mean": None}, {"mean": "x"}, {"mean": [1.0]}, {"missing": 1}, {"kind": "vector"},
     {"kind": "text"}, {"kind": "point", "mean": [1.0]}, {"kind": "time of day", "mean": [1.0]},
     {"kind": "category", "values": 3}, {"kind": "tags", "values": ["a", "b"], "other": False},
-    {"kind": "tags", "values": [[]], "other": False}, {"kind": "text", "hashed": [9999], "idf": [1.0]},
-    {"kind": "text", "hashed": [1], "idf": []},
+    {"kind": "tags", "values": [[]], "other": False}, {"n_columns": 2}, {"n_columns": "1"},
+    {**TEXT, "words": "?"}, {**TEXT, "words": 3}, {**TEXT, "words": pack(np.array([1, 1]), "<i4")},
+    {**TEXT, "words": pack(np.array([0]), "<i4")}, {**TEXT, "words": pack(np.array([HASHED + 1]), "<i4")},
+    {**TEXT, "n_columns": 0}, {**TEXT, "n_columns": 2**40}, {**TEXT, "n_texts": 2}, {**TEXT, "n_texts": None},
+    {**TEXT, "texts_with": pack(np.array([0]), "<i4")},
 ]  # fmt: skip
 
 
@@ -451,7 +458,7 @@ def test_a_damaged_recipe_is_refused(change):
 
 def test_points_of_more_coordinates_do_not_fit_a_recipe():
     (entry,) = read({"p": [Point(7203, (1.0, 2.0))]}).recipe
-    changed = {**entry, "mean": [1.0, 2.0, 3.0], "columns": ["a", "b", "c"]}
+    changed = {**entry, "mean": [1.0, 2.0, 3.0], "n_columns": 3, "columns": ["a", "b", "c"]}
     with pytest.raises(RecipeError, match="points of 2 columns where its recipe has 3"):
         encode([changed], {"p": [Point(7203, (1.0, 2.0))]})
 

@@ -186,8 +186,8 @@ def test_the_property_itself_is_no_attribute() -> None:
     graph, truth = communities()
     kinds = sparse.csr_array(np.array([[name == kind for kind in KINDS] for name in truth], dtype=float))
     recipe = [
-        {"property": "words", "kind": "category", "columns": [str(each) for each in range(9)]},
-        {"property": "kind", "kind": "category", "columns": list(KINDS)},
+        {"property": "words", "kind": "category", "n_columns": 9},
+        {"property": "kind", "kind": "category", "n_columns": len(KINDS)},
     ]
     both = Graph(
         graph.adjacency,

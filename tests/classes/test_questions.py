@@ -23,7 +23,7 @@ from tests.classes.test_classes import KINDS, N, communities, hidden, points, pr
 def ask(monkeypatch: Any, values: list[Any], *, attribute: str = "words") -> Classification:
     """Return what a model is found to predict, whose only attribute has that name."""
     graph, _ = communities()
-    recipe = [{"property": attribute, "kind": "category", "columns": [str(each) for each in range(9)]}]
+    recipe = [{"property": attribute, "kind": "category", "n_columns": 9}]
     graph = Graph(
         graph.adjacency,
         graph.attributes,

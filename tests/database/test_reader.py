@@ -16,6 +16,7 @@ import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
 
+from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.attributes.kinds import RecipeError
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.limits import Limits
@@ -298,7 +299,7 @@ def test_dates_times_durations_points_and_texts_become_columns(cypher, store):
     np.testing.assert_allclose(found, [on_sphere_slowly(*place) for place in PLACES], atol=1e-15)
     assert [columns[f"flat:{axis}"] for axis in "xyz"] == [[0, 1, 2, 3, 4, 5], [1] * 6, [2] * 6]
     assert columns["took"] == [key * 2_629_746 + 86400 + key + 0.25 for key in range(6)]
-    names, rows = texts_slowly("text", TEXTS, 4096)
+    names, rows = texts_slowly("text", TEXTS, HASHED)
     assert list(graph.attribute_names[-len(names) :]) == names
     np.testing.assert_allclose(np.array([columns[name] for name in names]).T, rows, rtol=1e-14)
     assert [entry.get("srid") for entry in graph.provenance.attribute_recipe] == [
@@ -330,7 +331,7 @@ def test_attributes_of_labels(cypher, store):
         store.read_graph(Projection([NODE, OTHER], label_attributes=labels, text=["w"], key="key"))
     cypher(f"MATCH (n:{NODE} {{key: 4}}) REMOVE n:{NODE}")
     graph = store.read_graph(Projection([NODE, OTHER], label_attributes=labels, text=["w"], key="key"))
-    names, texts = texts_slowly(f"{NODE}.w", ["one two", "two", None, None], 4096)
+    names, texts = texts_slowly(f"{NODE}.w", ["one two", "two", None, None], HASHED)
     assert graph.attribute_names == (
         f"{NODE}.x", f"{NODE}.x:missing", *names, f"{OTHER}.x=a", f"{OTHER}.x=b",
     )  # fmt: skip

@@ -21,7 +21,7 @@ def grouped(attributes: dict[str, np.ndarray], labels=None, seed=0, **more) -> G
     rng = np.random.default_rng(seed)
     there = np.triu(rng.random((N, N)) < np.where(GROUP[:, None] == GROUP, 0.4, 0.02), 1)
     recipe = [
-        {"property": name, "kind": "point", "mean": [0.0], "columns": list(range(values.shape[1])), **more}
+        {"property": name, "kind": "point", "mean": [0.0], "n_columns": values.shape[1], **more}
         for name, values in attributes.items()
     ]
     return Graph(

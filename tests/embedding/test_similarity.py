@@ -11,9 +11,9 @@ from scipy import sparse
 from heat_neo4j.embedding.similarity import compared, scaled
 from heat_neo4j.graph import Graph, Provenance
 
-NUMBER = {"property": "price", "kind": "number", "mean": 0.0, "missing": False, "columns": ["price"]}
-MARKED = {**NUMBER, "missing": True, "columns": ["price", "price:missing"]}
-OPEN = {"property": "open", "kind": "boolean", "mean": 0.0, "missing": False, "columns": ["open"]}
+NUMBER = {"property": "price", "kind": "number", "mean": 0.0, "missing": False, "n_columns": 1}
+MARKED = {**NUMBER, "missing": True, "n_columns": 2}
+OPEN = {"property": "open", "kind": "boolean", "mean": 0.0, "missing": False, "n_columns": 1}
 
 
 def graph_of(columns: list[np.ndarray], *recipe: dict[str, object]) -> Graph:

@@ -38,12 +38,13 @@ def made_graph(size: RunSize, most_nodes: int) -> Graph:
         attributes = unit_rows(sparse.csr_array(entries, shape=(n, size.attribute_columns)))
     if attributes is not None and (size.texts or size.vector_columns):
         kind = Kind.TEXT if size.texts else Kind.TAGS
-        recipe.append({"property": "others", "kind": kind, "columns": [""] * size.attribute_columns})
+        recipe.append({"property": "others", "kind": kind, "n_columns": size.attribute_columns})
     if size.vector_columns:
         vectors = rng.normal(size=(n, size.vector_columns)).astype(np.float32)
         make_unit(vectors)
-        names = [f"vector[{i}]" for i in range(size.vector_columns)]
-        recipe.append({"property": "vector", "kind": Kind.VECTOR, "centre": [], "columns": names})
+        recipe.append(
+            {"property": "vector", "kind": Kind.VECTOR, "centre": [], "n_columns": size.vector_columns}
+        )
         if attributes is None:
             attributes = vectors
         else:

@@ -243,7 +243,7 @@ class _PropertyCheck:
             "property": attribute.key,
             **label,
             "kind": entry["kind"],
-            "columns": len(entry["columns"]),
+            "columns": entry["n_columns"],
             "missing": missing,
             "holds": described(entry),
         }

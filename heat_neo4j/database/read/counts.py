@@ -73,7 +73,7 @@ def count_projection(
         isolated_share=degrees["isolated"] / n_nodes,
         attribute_columns=columns,
         attribute_share=share,
-        vector_columns=sum(len(entry["columns"]) for entry in vectors),
+        vector_columns=sum(entry["n_columns"] for entry in vectors),
         vector_width=sum(entry["width"] for entry in vectors),
         texts=sum(is_text(each.recipe[0]) for each in attributes),
         hierarchical=of_types.get(hierarchy or "", 0),

@@ -55,6 +55,7 @@ from heat_neo4j.linkpred.recommendation import (
     patterns_at,
     probabilities,
 )
+from heat_neo4j.linkpred.schema_rules import learn_bounds
 from heat_neo4j.linkpred.splits import draw_non_edges
 from heat_neo4j.patterns import Pattern
 
@@ -746,6 +747,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     ) -> PredictedLinks:
         """Return the likeliest missing links of one node.
 
+        Nodes that already have all the links allowed, such as films with a director, are left out.
+
         Parameters
         ----------
         node : object
@@ -787,7 +790,14 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             raise ValueError(f"{node!r} is not the {role} of any pattern: try reverse={other}")
         scorers = None if self._score_or_none(as_progress(False)) is None else self._fitted_scorers()
         found = likeliest_partners(
-            self.embedding_, self.graph_, allowed, row, k, reverse=reverse, scorers=scorers
+            self.embedding_,
+            self.graph_,
+            allowed,
+            row,
+            k,
+            reverse=reverse,
+            scorers=scorers,
+            rules=learn_bounds(self.graph_, allowed),
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
 

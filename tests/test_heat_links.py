@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import heat_neo4j.heat as module
-from heat_neo4j import HEAT, Graph
+from heat_neo4j import HEAT, Graph, as_graph
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import CalibrationError
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of
@@ -158,6 +158,16 @@ def test_recommendations_are_of_all_patterns_that_the_labels_allow(model: HEAT) 
     assert sorted(found.types) == sorted(2 * ["LIKED", "BOUGHT", "FOLLOWS"])
     assert (np.diff(found.probability) <= 0).all()
     assert {each.type for each in model.recommend("i3", k=2, reverse=True).patterns} == {"LIKED", "BOUGHT"}
+
+
+def test_nodes_with_all_the_links_allowed_are_not_recommended() -> None:
+    films = pd.DataFrame({"source": [f"f{i}" for i in range(90)], "target": [f"d{i % 9}" for i in range(90)]})
+    labels = pd.DataFrame({"id": [*films["source"], *sorted(set(films["target"]))]})
+    labels["label"] = ["Film" if name.startswith("f") else "Director" for name in labels["id"]]
+    graph = as_graph(films.assign(type="DIRECTED_BY"), attributes=labels, label="label")
+    made = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(graph)
+    assert not len(made.recommend("d1", reverse=True).to_frame("pandas"))
+    assert len(made.recommend("f1", k=3).to_frame("pandas")) == 3  # a director may have more films
 
 
 def test_an_explanation_has_names_and_adds_up(model: HEAT) -> None:

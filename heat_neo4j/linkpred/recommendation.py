@@ -15,6 +15,7 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
 from heat_neo4j.linkpred.link_score import LinkScorer
+from heat_neo4j.linkpred.schema_rules import Rule, SchemaRules
 from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.patterns import Pattern
 
@@ -43,6 +44,8 @@ class Recommended:
         Probability, descending; None without a score.
     n_candidates : int
         Number of candidates that were ranked.
+    n_full : int
+        Number of nodes that were left out because the rules allow them no further link.
     """
 
     pattern: Pattern | None
@@ -51,6 +54,7 @@ class Recommended:
     distance: Array
     probability: Array | None
     n_candidates: int
+    n_full: int = 0
 
     def chance(self, place: int) -> float | None:
         """Return the probability of the partner at `place`; None without a score."""
@@ -74,12 +78,13 @@ def likeliest_partners(
     *,
     reverse: bool = False,
     scorers: Scorers | None = None,
+    rules: SchemaRules | None = None,
 ) -> list[Recommended]:
     """Return, for each pattern, a node's `k` likeliest partners that it is not linked to yet.
 
     `row` is a row of the graph and of `embedding`: points on the hyperboloid, shape (N, d + 1). With
     `reverse`, the node is the target. Without scorers, partners are ranked by distance. Ties go to the lower
-    row.
+    row. Partners that `rules` allow no further link are left out.
     """
     check_integer("k", k, minimum=1)
     by_distance, found = DistanceScorer(embedding), []
@@ -88,6 +93,10 @@ def likeliest_partners(
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
         has_role = (candidates.is_target if reverse else candidates.is_source)[row]
         others = others[candidates.allowed(own, others, reverse=reverse)[0] & has_role]
+        n_allowed = len(others)
+        if rules is not None:
+            full = rules.full(graph, pattern)[Rule.PER_SOURCE if reverse else Rule.PER_TARGET]
+            others = others[~full[others]]
         scorer = None if scorers is None else scorers(pattern)
         ranking = by_distance if scorer is None else scorer
         scores = (ranking.reversed() if reverse else ranking).between(own, others).rows(0, 1)[0]
@@ -100,6 +109,7 @@ def likeliest_partners(
                 pair_distances(embedding, np.column_stack((np.full(len(best), row), others[best]))),
                 None if scorer is None else scorer.probability(scores[best]),
                 len(others),
+                n_allowed - len(others),
             )
         )
     return found

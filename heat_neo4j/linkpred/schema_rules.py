@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -323,6 +323,10 @@ class SchemaRules:
         full = [rules for rules in self.rules if self.full(graph, rules.pattern)[end][row]]
         return [text for rules in full for rule, text in _in_words(rules) if rule == end]
 
+    def sentence(self, pattern: Pattern | None, rule: Rule) -> str:
+        """Return one rule of a pattern, with its evidence."""
+        return dict(_in_words(self._of(pattern)))[rule]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON data; `from_dict` reads it."""
         data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in the place of tuples
@@ -421,6 +425,14 @@ def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> Sche
     return SchemaRules(tuple(learner.learn(each) for each in patterns if each is not None))
 
 
+def learn_bounds(graph: Graph, patterns: Sequence[Pattern | None]) -> SchemaRules:
+    """Learn how many relationships of each pattern a node may have: a part of `learn_schema_rules`."""
+    if graph.relationships is None:
+        return learn_schema_rules(graph, patterns)
+    learner = _Learner(graph)
+    return SchemaRules(tuple(learner.learn_bounds(each) for each in patterns if each is not None))
+
+
 class _Links:
     """Relationships of one type, or the edges of a graph without types."""
 
@@ -482,16 +494,19 @@ class _Learner:
         self._types: dict[str, _Links] = {}
         self._shuffles: dict[tuple[str, bool], list[_Shuffled]] = {}
 
+    def learn_bounds(self, pattern: Pattern) -> PatternRules:
+        count = len(relationships_of(self._graph, pattern)[0])
+        if not count:
+            return PatternRules(pattern, 0)
+        return PatternRules(pattern, count, self._bound(pattern, 0), self._bound(pattern, 1))
+
     def learn(self, pattern: Pattern) -> PatternRules:
         source, target = relationships_of(self._graph, pattern)
         if not len(source):
             return PatternRules(pattern, 0)
         one_way, acyclic, direct = self._directions(pattern)
-        return PatternRules(
-            pattern,
-            max_links=len(source),
-            per_source=self._bound(pattern, 0),
-            per_target=self._bound(pattern, 1),
+        return replace(
+            self.learn_bounds(pattern),
             one_way=one_way,
             acyclic=acyclic,
             direct=direct,

@@ -16,7 +16,7 @@ from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
-from heat_neo4j.linkpred.schema_rules import Rule, learn_schema_rules
+from heat_neo4j.linkpred.schema_rules import Rule, learn_bounds
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.published_model import (
     PublishedModel,
@@ -28,6 +28,7 @@ from heat_neo4j.pipeline.published_model import (
 _NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
 _NO_REASONS = "the model has no link probability to explain: `heat links` fits one"
 _HAS_ALL = "{} has all the links allowed: {}"
+_OTHERS_HAVE_ALL = "{} left out: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
 
@@ -142,7 +143,8 @@ def recommend(
 ) -> Recommendations:
     """Return the likeliest missing links of one node by the published score.
 
-    All pairs that a pattern allows are scored, not only the links that were written.
+    All pairs that a pattern allows are scored, not only the links that were written. Nodes that already have
+    all the links allowed, such as films with a director, are left out.
 
     Parameters
     ----------
@@ -180,6 +182,7 @@ def recommend(
     allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
     if not allowed:
         raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
+    rules = learn_bounds(published.graph, allowed)
     found = likeliest_partners(
         published.embedding,
         published.graph,
@@ -188,12 +191,18 @@ def recommend(
         k,
         reverse=reverse,
         scorers=None if score is None else score.scorers(published.embedding, published.graph),
+        rules=rules,
     )
     names = node_names(store, published)
-    end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
-    rules = learn_schema_rules(published.graph, allowed).sentences_about(published.graph, row, end)
+    own_end, other_end = (Rule.PER_SOURCE, Rule.PER_TARGET)[:: -1 if reverse else 1]
     notes = published.notes if score is not None else (*published.notes, _NO_SCORE)
-    notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in rules))
+    about = rules.sentences_about(published.graph, row, own_end)
+    notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))
+    for each in found:
+        if each.n_full:
+            label = each.pattern and (each.pattern.source if reverse else each.pattern.target)
+            nodes = plural(each.n_full, f"{display_text(label)} node" if label else "node")
+            notes = (*notes, _OTHERS_HAVE_ALL.format(nodes, rules.sentence(each.pattern, other_end)))
     return Recommendations(published, names, row, reverse, tuple(found), notes)
 
 

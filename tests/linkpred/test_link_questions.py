@@ -343,8 +343,12 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     assert notes[-1].startswith(
         "n5 has all the links allowed: each Film has at most one DIRECTED_BY to a Director (99 of 99 have one"
     )
-    assert not any("can have" in note for note in link_questions.recommend(ask, "0").notes)
-    assert not any("can have" in note for note in link_questions.recommend(ask, "101", reverse=True).notes)
+    assert not any("allowed" in note for note in link_questions.recommend(ask, "0").notes)
+    found = link_questions.recommend(ask, "101", reverse=True)  # all films but the first have a director
+    ((only,),) = (each.partner for each in found.patterns)
+    assert (only, found.patterns[0].n_candidates) == (0, 1)
+    n_others = 99 - np.count_nonzero(directors[1:] == 101)
+    assert found.notes[-1].startswith(f"{n_others} Film nodes left out: each Film has at most one DIRECTED")
 
 
 @pytest.fixture(scope="module")

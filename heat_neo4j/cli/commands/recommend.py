@@ -47,4 +47,5 @@ def _print(found: Recommendations, each: Recommended) -> None:
         chance = each.chance(place)
         shown = "-" if chance is None else format_probability(chance)
         rows.append((str(place + 1), found.names[row], shown, f"{each.distance[place]:.4f}"))
-    table(("RANK", "NAME", "PROBABILITY", "DISTANCE"), rows)
+    if rows:
+        table(("RANK", "NAME", "PROBABILITY", "DISTANCE"), rows)

@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 _SEED = 0
 _RANDOM_PAIRS = 200_000
 _REASONS = 3
+_LEAST = 0.05  # log odds of a reason; less is printed as 0.0
 
 
 class NothingToCompareError(ValueError):
@@ -222,7 +223,7 @@ def _vectors(graph: Graph, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArr
 def _reason(comparisons: Sequence[Comparison], weights: Array, place: int) -> str:
     """Return the comparisons that speak for a pair and against it most, in words."""
     order = np.argsort(-np.abs(weights[place]), kind="stable").tolist()
-    sides = ([column for column in order if sign * weights[place, column] > 0.0] for sign in (1, -1))
+    sides = ([column for column in order if sign * weights[place, column] >= _LEAST] for sign in (1, -1))
     levels = [each.reasons[each.levels[place]] for each in comparisons]
     pro, con = (
         ", ".join(f"{levels[column]} ({weights[place, column]:+.1f})" for column in side[:_REASONS])

@@ -15,7 +15,7 @@ from heat_neo4j.duplicates.blocking import K, candidate_pairs
 from heat_neo4j.duplicates.comparisons import Compared, surroundings
 from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
 from heat_neo4j.duplicates.names import Names, row_products
-from heat_neo4j.duplicates.search import find_duplicates
+from heat_neo4j.duplicates.search import _reason, find_duplicates
 from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.graph import Graph, Relationships
 
@@ -386,6 +386,12 @@ def test_a_list_without_a_likely_pair_counts_pairs_of_the_same_name(case: Case) 
     chance = dict(zip(pairs, every.probability.tolist(), strict=True))
     assert found.notes[0].endswith(f"; 1 pair has the same name, least likely {chance[50, 90]:.2g}")
     assert all(not each.startswith(";") for each in every.reasons)
+
+
+def test_a_reason_that_adds_nothing_is_not_given() -> None:
+    levels = np.array([0])
+    three = [Comparison(name, (name,), levels, np.ones(1)) for name in ("name", "place", "mail")]
+    assert _reason(three, np.array([[4.0, -0.04, -2.0]]), 0) == "name (+4.0); against: mail (-2.0)"
 
 
 def test_pairs_have_the_same_labels_and_no_relationship() -> None:

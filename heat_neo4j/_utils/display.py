@@ -87,6 +87,11 @@ def format_bytes(count: float) -> str:
     return f"{count:.1f} TiB"
 
 
+def display_number(value: float, digits: int = 6) -> str:
+    """Return a number with the given significant digits, and without an exponent below 1e15."""
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e15 else f"{value:.{digits}g}"
+
+
 def plural(count: int, noun: str) -> str:
     """Return ``"1 node"``, ``"2,995 nodes"``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.display import display_number, display_text, plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.classes.comparable import (
@@ -101,7 +101,8 @@ def predict_property(
     notes = [*map(str, (*types, *properties))]
     if are_numbers and kind is None:
         other, chosen = ("class", "numbers") if as_numbers else ("number", "classes")
-        notes.append(f"{different:,} different numbers are predicted as {chosen}; kind {other} changes that")
+        advice = f"set kind to {other} to change that"
+        notes.append(f"{different:,} different numbers are predicted as {chosen}; {advice}")
 
     def learned(kind: Kind, truth: NDArray[Any]) -> Learned:
         return learn(kind, truth, known, asked, graph, parts, described, seed=seed, on_progress=on_progress)
@@ -261,7 +262,7 @@ def _number_figures(kind: Numbers, found: Learned, truth: Array) -> NumberFigure
     )
     if gain.mean() <= clear * gain.std():
         raise ClassificationError(
-            f"on held-out nodes it is off by {figures.error:.4g}, and always the median by "
-            f"{figures.median_error:.4g}"
+            f"on held-out nodes it is off by {display_number(figures.error, 4)}, and always the median by "
+            f"{display_number(figures.median_error, 4)}"
         )
     return figures

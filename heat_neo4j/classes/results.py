@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_number, plural
 from heat_neo4j._utils.frames import Result, column_of
 from heat_neo4j._utils.frames import Rows as Table
 from heat_neo4j.classes.figures import ClassFigures, NumberFigures
@@ -200,7 +200,7 @@ class PredictedNumbers(Predicted):
     strength: Array
 
     def __repr__(self) -> str:
-        off = f"off by {self.figures.error:.4g} on held-out nodes"
+        off = f"off by {display_number(self.figures.error, 4)} on held-out nodes"
         return f"PredictedNumbers({plural(len(self), 'node')}, {off})"
 
     def _columns(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Views of a node by which its class is predicted, each an array with rows of length about 1.
 
-The views are its place in the space, its attributes, those of its neighbours, and its relationships. None
+The views are its coordinates, its attributes, those of its neighbours, and its relationships. None
 contains a class, so a model may see all nodes in them.
 """
 
@@ -22,7 +22,8 @@ from heat_neo4j.graph import Graph
 
 Array = NDArray[np.float64]
 
-PLACE, ATTRIBUTES, NEIGHBOURS, LINKS = "place", "attributes", "attributes of neighbours", "relationships"
+COORDINATES, ATTRIBUTES, LINKS = "coordinates", "attributes", "relationships"
+NEIGHBOURS = "attributes of neighbours"
 _COMPONENTS = 256
 _FILLED = 0.25  # a column filled for this share of nodes is centred; the others are weighted like words
 
@@ -32,11 +33,11 @@ def views(
 ) -> dict[str, Array]:
     """Return the views of all nodes by name, each of shape (N, at most 256).
 
-    `embedding` has shape (N, d + 1), on the hyperboloid; without it there is no place. The properties
+    `embedding` has shape (N, d + 1), on the hyperboloid; without it there are no coordinates. The properties
     `without` are left out of the attributes. A view without information, such as constant attributes, is left
     out.
     """
-    found = {} if embedding is None else {PLACE: _evened(tangent(embedding))}
+    found = {} if embedding is None else {COORDINATES: _evened(tangent(embedding))}
     columns = _columns(graph, without)
     if columns is not None:
         own = _unit(_reduced(columns, seed))

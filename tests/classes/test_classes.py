@@ -17,7 +17,7 @@ from heat_neo4j.classes.kinds import Classes
 from heat_neo4j.classes.pool import fit_pool, log_chances
 from heat_neo4j.classes.prediction import ClassificationError, predict_property
 from heat_neo4j.classes.results import USUAL, PredictedClasses
-from heat_neo4j.classes.views import ATTRIBUTES, LINKS, NEIGHBOURS, PLACE, tangent, views
+from heat_neo4j.classes.views import ATTRIBUTES, COORDINATES, LINKS, NEIGHBOURS, tangent, views
 from heat_neo4j.geometry.hyperboloid import exp_map, lift, radius
 from heat_neo4j.graph import Provenance
 
@@ -202,7 +202,7 @@ def test_the_property_itself_is_no_attribute() -> None:
 def test_rows_of_views_have_length_one() -> None:
     graph, _ = communities()
     found = views(points(graph), graph, 0)
-    assert list(found) == [PLACE, ATTRIBUTES, NEIGHBOURS, LINKS]
+    assert list(found) == [COORDINATES, ATTRIBUTES, NEIGHBOURS, LINKS]
     for name, view in found.items():
         lengths = (view**2).sum(axis=1)
         assert lengths[lengths > 0].mean() == pytest.approx(1.0), name

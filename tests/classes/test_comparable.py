@@ -8,7 +8,7 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.classes.comparable import telltale_types
 from heat_neo4j.classes.results import PredictedClasses
-from heat_neo4j.classes.views import PLACE
+from heat_neo4j.classes.views import COORDINATES
 from heat_neo4j.graph import Relationships
 from tests.classes.test_classes import predict_classes
 
@@ -44,7 +44,7 @@ def test_a_relationship_that_is_missing_with_the_class_promises_nothing() -> Non
     found = predicted(*customers(lose_the_city=True))
     assert found.probability.max() < 0.6
     assert found.figures.f1_micro < 0.4
-    assert PLACE not in found.weights
+    assert COORDINATES not in found.weights
     assert found.notes == (
         "LIVES_IN and the coordinates are not used: 100% of the nodes with a value have LIVES_IN, 0% of "
         "those without",
@@ -56,7 +56,7 @@ def test_a_relationship_of_all_nodes_is_used() -> None:
     found = predicted(*customers(lose_the_city=False))
     assert found.figures.f1_micro > 0.9
     assert np.median(found.probability) > 0.9
-    assert PLACE in found.weights
+    assert COORDINATES in found.weights
     assert found.notes == ()
 
 

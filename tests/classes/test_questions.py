@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j import Graph
-from heat_neo4j.classes.views import PLACE
+from heat_neo4j.classes.views import COORDINATES
 from heat_neo4j.cli.commands import classify as command
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
@@ -51,14 +51,14 @@ def test_the_likeliest_come_first_with_element_ids_and_names(monkeypatch: Any) -
     chances = [each["probability"] for each in data["predicted"]]
     assert chances == sorted(chances, reverse=True)
     assert sum(each["log_odds"] for each in found.explain(f"paper {rows[3]}")) > 0.0
-    assert PLACE in data["weights"]
+    assert COORDINATES in data["weights"]
     assert data["notes"] == ["2 nodes are newer"]
     assert next(iter(found.to_frame("pandas"))) == "element_id"
 
 
 def test_coordinates_that_reflect_the_property_are_not_used(monkeypatch: Any) -> None:
     found = ask(monkeypatch, hidden(communities()[1]), attribute="kind")
-    assert PLACE not in found.to_dict()["weights"]
+    assert COORDINATES not in found.to_dict()["weights"]
     assert found.notes[-1].startswith("kind is an attribute of the model")
 
 

@@ -6,7 +6,7 @@ import pytest
 from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.display import display_number, display_text
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,11 @@ from heat_neo4j._utils.display import display_text
 )  # fmt: skip
 def test_values_are_shown_for_people(value, text):
     assert display_text(value) == text
+
+
+def test_large_numbers_have_no_exponent():
+    shown = [display_number(each, 4) for each in (0.123456, 9999.4, 12345.6, -2.5e6, 1e300)]
+    assert shown == ["0.1235", "9999", "12346", "-2500000", "1e+300"]
 
 
 @pytest.mark.parametrize(

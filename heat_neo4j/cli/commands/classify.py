@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.display import display_number, display_text, plural
 from heat_neo4j.cli.options import filter_options, model_options, option, verb_options
 from heat_neo4j.cli.output import facts, format_probability, print_line, table
 from heat_neo4j.cli.verbs import verb_command
@@ -75,10 +75,14 @@ def _figures(figures: ClassFigures | NumberFigures, name: str) -> list[tuple[str
 
     learned = f"{plural(figures.nodes, 'node')}, "
     if isinstance(figures, NumberFigures):
-        others = f"always the median {figures.median_error:.4g}, neighbours {figures.neighbours_error:.4g}"
+        error, of_median, of_neighbours = (
+            display_number(each, 4)
+            for each in (figures.error, figures.median_error, figures.neighbours_error)
+        )
+        others = f"always the median {of_median}, neighbours {of_neighbours}"
         return [
             ("Learned from", f"{learned}{figures.different:,} numbers of {name}"),
-            ("Off by", f"{figures.error:.4g} on average of held-out nodes ({others})"),
+            ("Off by", f"{error} on average of held-out nodes ({others})"),
         ]
     beside = [f"always the most frequent {name} {figures.majority:.0%}"]
     if figures.attributes_alone is not None:
@@ -93,7 +97,7 @@ def _figures(figures: ClassFigures | NumberFigures, name: str) -> list[tuple[str
 def _cell(name: str, value: Any) -> str:
     if name.endswith("probability"):
         return format_probability(value)
-    return f"{value:.6g}" if isinstance(value, float) else display_text(value, _LONGEST)
+    return display_number(value) if isinstance(value, float) else display_text(value, _LONGEST)
 
 
 def _print_explanation(found: Classification, node: str) -> None:

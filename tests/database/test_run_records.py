@@ -153,3 +153,6 @@ def test_a_command_in_a_message_quotes_names_that_others_chose():
     connection = SimpleNamespace(read=lambda statement, doing: rows)
     (advice,) = key_advice(connection, Projection(), {row["label"] for row in rows})
     assert advice.endswith("unique here: --key 'My $(id)=id' --key Paper=id")
+    rows[:] = [{"label": f"L{number}", "property": "id"} for number in range(9)]
+    (advice,) = key_advice(connection, Projection(), {row["label"] for row in rows})
+    assert advice.count("--key") == 9  # copied, they name every node

@@ -12,6 +12,7 @@ from heat_neo4j.errors import ProjectionError
 
 _LONGEST = 80
 _SHOWN = 5
+_LABELS = 20  # whose keys are shown: all, so that the options can be copied
 _TYPES = 20  # relationship types looked at
 
 
@@ -30,7 +31,7 @@ def key_advice(connection: Connection, projection: Projection, labels: Collectio
     for row in rows:
         if row["label"] in labels:
             unique.setdefault(row["label"], row["property"])
-    shown = _shown(f"--key {quote(f'{label}={name}')}" for label, name in unique.items())
+    shown = _shown((f"--key {quote(f'{label}={name}')}" for label, name in unique.items()), _LABELS)
     if not shown:
         return ()
     return (f"nodes have no key, so results show numbers; unique here: {' '.join(shown)}",)
@@ -50,6 +51,6 @@ def time_advice(connection: Connection, projection: Projection, types: Collectio
     return (f"relationships have dates; for the probability of links to come: {' or '.join(shown)}",)
 
 
-def _shown(options: Iterable[str]) -> list[str]:
+def _shown(options: Iterable[str], most: int = _SHOWN) -> list[str]:
     """Return the first options that a line can show whole, as they are to be copied."""
-    return [each for each in options if display_text(each, _LONGEST) == each][:_SHOWN]
+    return [each for each in options if display_text(each, _LONGEST) == each][:most]

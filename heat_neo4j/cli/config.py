@@ -18,6 +18,11 @@ _TABLE_OF = {
     "a table of numbers": "a number",
     "text or a table of texts": "text",
 }
+_EXAMPLES = {
+    "a table of lists of texts": '{ Paper = ["year", "pages"] }',
+    "a table of numbers": "{ CITES = 2.0 }",
+    "text or a table of texts": '"id" or { Paper = "id" }',
+}
 
 CONFIG_NAME = "heat.toml"
 
@@ -73,7 +78,8 @@ def _checked(source: Path, section: str, key: str, value: Any) -> Any:
         raise ConfigError(f"{source}: unknown key {key!r} in [{section}]; {suggestion}")
     kind = SECTIONS[section][key]
     if not _is_kind(value, kind):
-        raise ConfigError(f"{source}: [{section}] {key} must be {kind}{_got(section, value)}")
+        example = f", such as {_EXAMPLES[kind]}" if kind in _EXAMPLES else ""
+        raise ConfigError(f"{source}: [{section}] {key} must be {kind}{example}{_got(section, value)}")
     return value
 
 

@@ -62,10 +62,15 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
         ("[heat]\nn_components = 2.0\n", "[heat] n_components must be a whole number, got 2.0"),
         ("[projection]\nlabels = 'Paper'\n", "[projection] labels must be a list of texts, got 'Paper'"),
         ("[projection]\nlabels = ['A', 1]\n", "[projection] labels must be a list of texts, got ['A', 1]"),
-        ("[projection]\nkey = ['id']\n", "[projection] key must be text or a table of texts, got ['id']"),
+        (
+            "[projection]\nkey = ['id']\n",
+            '[projection] key must be text or a table of texts, such as "id" or { Paper = "id" }, got '
+            "['id']",
+        ),
         (
             "[projection]\nkey = {A = 1}\n",
-            "[projection] key must be text or a table of texts, got {'A': 1}",
+            '[projection] key must be text or a table of texts, such as "id" or { Paper = "id" }, got '
+            "{'A': 1}",
         ),
         ("[links]\nenabled = 1\n", "[links] enabled must be true or false, got 1"),
     ],
@@ -98,6 +103,13 @@ def test_the_kinds_are_those_that_are_checked():
     plain = {kind.removesuffix(' or "auto"') for kind in kinds}
     tables = {"a table of lists of texts", "a table of numbers", "text or a table of texts"}
     assert plain == {"text", "a list of texts", "a number", "a whole number", "true or false"} | tables
+
+
+def test_a_wrong_table_gets_an_example(tmp_path):
+    file = tmp_path / "heat.toml"
+    file.write_text('[projection]\nlabel_attributes = ["Paper=year"]\n')
+    with pytest.raises(ConfigError, match=r'lists of texts, such as { Paper = \["year", "pages"\] }, got'):
+        read_config(file)
 
 
 def test_auto_is_a_value_where_it_may_be(tmp_path):

@@ -24,7 +24,7 @@ from scipy import sparse
 from heat_neo4j import Graph, plots
 from heat_neo4j._utils.display import display_text, printable, printable_json
 from heat_neo4j.cli import heat
-from heat_neo4j.cli.commands import explain, recommend
+from heat_neo4j.cli.commands import clusters, explain, recommend
 from heat_neo4j.cli.commands.serve import dated
 from heat_neo4j.cli.group import Failure, HeatCommand, HeatGroup
 from heat_neo4j.cli.options import common_options
@@ -200,6 +200,10 @@ def log(text):
             logging.getLogger("heat_neo4j.database").warning("lease of %s", text)
     finally:
         ours.propagate = True
+
+
+def test_labels_of_hardly_any_member_are_not_shown():
+    assert clusters._shares(SimpleNamespace(labels={"City": 999, "Region": 1}, size=1000)) == "City 100%"
 
 
 def links_of(text):

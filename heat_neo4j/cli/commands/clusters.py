@@ -78,5 +78,6 @@ def show(found: Clusters) -> None:
 
 def _shares(each: Cluster) -> str:
     """Return the commonest labels of the members, with their shares."""
-    shares = [f"{label} {count / each.size:.0%}" for label, count in list(each.labels.items())[:_LABELS]]
+    labels = [(label, count / each.size) for label, count in list(each.labels.items())[:_LABELS]]
+    shares = [f"{label} {share:.0%}" for label, share in labels if share >= 0.005]
     return display_text(", ".join(shares), _LONGEST)

@@ -194,7 +194,7 @@ def test_heat_toml_tables_are_read_and_flags_override_them(tmp_path, monkeypatch
     (tmp_path / "heat.toml").write_text('[projection]\ntype_weights = {R = "2"}\n')
     result = CliRunner().invoke(heat, ["embed"], prog_name="heat")
     assert result.exit_code == 2
-    assert "[projection] type_weights must be a table of numbers, such as { CITES = 2.0 }, got" in result.stderr
+    assert "type_weights must be a table of numbers, such as { CITES = 2.0 }, got" in result.stderr
 
 
 @pytest.mark.parametrize(

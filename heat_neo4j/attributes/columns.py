@@ -33,7 +33,7 @@ from heat_neo4j.attributes.kinds import (
 from heat_neo4j.attributes.vectors import MOST, Lists, Numbers
 from heat_neo4j.errors import ProjectionError
 
-HASHED = 2**20  # numbers that words are hashed to; of 2**12, texts named a hundred nodes by chance
+HASHED = 2**20  # numbers that words are hashed to: so many that two words rarely share one
 _STORED = "<i4"  # how recipes hold words, as steps from one to the next, and numbers of texts
 _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
 # Distinct strings kept while reading; more means text or identifiers, which tell nodes apart but relate none.

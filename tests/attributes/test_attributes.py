@@ -309,6 +309,11 @@ def test_texts_are_weights_of_hashed_words():
     np.testing.assert_allclose(dense(result.matrix), rows, rtol=1e-14, atol=0)
 
 
+def test_words_rarely_share_a_number():
+    result = read({"title": [" ".join(f"word{number}" for number in range(20_000))]}, attributes=TITLE)
+    assert len(result.names) > 19_700
+
+
 def test_texts_are_encoded_as_by_scikit_learn():
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 

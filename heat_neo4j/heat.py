@@ -55,7 +55,7 @@ from heat_neo4j.linkpred.recommendation import (
     patterns_at,
     probabilities,
 )
-from heat_neo4j.linkpred.schema_rules import learn_bounds
+from heat_neo4j.linkpred.schema_rules import learn_schema_rules
 from heat_neo4j.linkpred.splits import draw_non_edges
 from heat_neo4j.patterns import Pattern
 
@@ -797,7 +797,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             k,
             reverse=reverse,
             scorers=scorers,
-            rules=learn_bounds(self.graph_, allowed),
+            rules=learn_schema_rules(self.graph_, allowed, only_bounds=True),
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
 

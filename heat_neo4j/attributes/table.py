@@ -314,8 +314,8 @@ class AttributeTable:
     def _learn(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
         label = {} if attribute.label is None else {"label": attribute.label}
         entry = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
-        n_columns = {} if "n_columns" in entry else {"n_columns": len(entry["columns"])}
-        return {"property": attribute.key, **label, **n_columns, **entry}
+        # An entry of a text has its own count, and no names.
+        return {"property": attribute.key, **label, "n_columns": len(entry.get("columns", ())), **entry}
 
     def _assemble(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         blocks: list[Block] = []

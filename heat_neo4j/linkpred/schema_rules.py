@@ -373,7 +373,9 @@ class SchemaRules:
         return exclusive
 
 
-def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> SchemaRules:
+def learn_schema_rules(
+    graph: Graph, patterns: Sequence[Pattern | None], *, only_bounds: bool = False
+) -> SchemaRules:
     r"""Learn schema rules from a graph's relationships.
 
     A rule requires that exceptions are rare: at most 5 % (1 % for reciprocated links and cycles) by the upper
@@ -395,6 +397,8 @@ def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> Sche
         Graph to propose links for. To evaluate proposals on test edges, pass the training graph.
     patterns : sequence of Pattern
         Patterns to propose; ``[None]`` for an undirected graph, which has no rules to learn.
+    only_bounds : bool
+        Learn only how many relationships a node may have, which takes less time.
 
     Returns
     -------
@@ -422,15 +426,8 @@ def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> Sche
     if graph.relationships is None:
         return SchemaRules(tuple(PatternRules(each, graph.n_edges) for each in patterns))
     learner = _Learner(graph)
-    return SchemaRules(tuple(learner.learn(each) for each in patterns if each is not None))
-
-
-def learn_bounds(graph: Graph, patterns: Sequence[Pattern | None]) -> SchemaRules:
-    """Learn how many relationships of each pattern a node may have: a part of `learn_schema_rules`."""
-    if graph.relationships is None:
-        return learn_schema_rules(graph, patterns)
-    learner = _Learner(graph)
-    return SchemaRules(tuple(learner.learn_bounds(each) for each in patterns if each is not None))
+    learned = (learner.learn(each, only_bounds=only_bounds) for each in patterns if each is not None)
+    return SchemaRules(tuple(learned))
 
 
 class _Links:
@@ -494,19 +491,16 @@ class _Learner:
         self._types: dict[str, _Links] = {}
         self._shuffles: dict[tuple[str, bool], list[_Shuffled]] = {}
 
-    def learn_bounds(self, pattern: Pattern) -> PatternRules:
-        count = len(relationships_of(self._graph, pattern)[0])
-        if not count:
-            return PatternRules(pattern, 0)
-        return PatternRules(pattern, count, self._bound(pattern, 0), self._bound(pattern, 1))
-
-    def learn(self, pattern: Pattern) -> PatternRules:
+    def learn(self, pattern: Pattern, *, only_bounds: bool) -> PatternRules:
         source, target = relationships_of(self._graph, pattern)
         if not len(source):
             return PatternRules(pattern, 0)
+        bounds = PatternRules(pattern, len(source), self._bound(pattern, 0), self._bound(pattern, 1))
+        if only_bounds:
+            return bounds
         one_way, acyclic, direct = self._directions(pattern)
         return replace(
-            self.learn_bounds(pattern),
+            bounds,
             one_way=one_way,
             acyclic=acyclic,
             direct=direct,

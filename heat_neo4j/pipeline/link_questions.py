@@ -16,7 +16,7 @@ from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
-from heat_neo4j.linkpred.schema_rules import Rule, learn_bounds
+from heat_neo4j.linkpred.schema_rules import Rule, learn_schema_rules
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.published_model import (
     PublishedModel,
@@ -182,7 +182,7 @@ def recommend(
     allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
     if not allowed:
         raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
-    rules = learn_bounds(published.graph, allowed)
+    rules = learn_schema_rules(published.graph, allowed, only_bounds=True)
     found = likeliest_partners(
         published.embedding,
         published.graph,

@@ -82,7 +82,7 @@ class Reliability:
     Parameters
     ----------
     log_odds : tuple of float
-        Mean score of each bin, ascending.
+        Log of the mean odds of each bin, ascending.
     probability : tuple of float
         Share of held-out links in each bin, non-decreasing in the score (isotonic); [0, 1]. One more pair
         of mean weight, without a link, counts in the highest bin.
@@ -104,7 +104,7 @@ class Reliability:
     expected: tuple[float, ...]
 
     def at(self, log_odds: ArrayLike) -> Array:
-        """Interpolate the probability at each score; below the lowest bin it falls as the odds do."""
+        """Interpolate the log of the probability; below the lowest bin, it falls as the odds do."""
         return self._at(log_odds, self.probability)
 
     def log_odds_at(self, probability: float) -> float:
@@ -116,7 +116,7 @@ class Reliability:
             return float(scores[0] + np.log(probability / shares[0]))
         place = np.searchsorted(shares, probability)
         between = slice(place - 1, place + 1)
-        return float(np.interp(probability, shares[between], scores[between]))
+        return float(np.interp(np.log(probability), _logs(shares[between]), scores[between]))
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array]:
         """Return both ends of the 95 % interval of the probability at each score."""
@@ -152,7 +152,11 @@ class Reliability:
     def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
         scores = np.asarray(log_odds, dtype=np.float64)
         below = np.exp(np.minimum(scores - self.log_odds[0], 0.0))
-        return np.asarray(below * np.interp(scores, self.log_odds, shares))
+        return np.asarray(below * np.exp(np.interp(scores, self.log_odds, _logs(np.array(shares)))))
+
+
+def _logs(shares: Array) -> Array:
+    return np.asarray(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
 
 
 def reliability(
@@ -199,7 +203,8 @@ def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64
 def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArray[np.int64]) -> Reliability:
     """Return the share of links in each bin; scores are sorted descending."""
     pairs, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
-    mean = np.add.reduceat(weight * scores, starts) / pairs
+    # Of mean odds, not of mean scores: the lowest bin's links are due to the few best of its many pairs.
+    log_odds = np.logaddexp.reduceat(scores + np.log(weight), starts) - np.log(pairs)
     raw = np.add.reduceat(links.astype(np.float64), starts)
     # Weighted pairs carry no more evidence than unweighted ones: what counts is the number sampled.
     seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
@@ -210,5 +215,5 @@ def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArr
     shares = np.asarray(isotonic_regression(found / more, sample_weight=more, increasing=False))
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)
-    columns = (mean, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs, shares)
+    columns = (log_odds, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs, shares)
     return Reliability(*(tuple(each[::-1].tolist()) for each in columns))

@@ -270,15 +270,29 @@ def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
     np.testing.assert_allclose(thrice.high, once.high)
 
 
-def test_between_bins_probabilities_are_interpolated_and_below_them_fall_as_their_odds() -> None:
+def test_between_bins_logs_of_probabilities_are_interpolated_and_below_them_fall_as_their_odds() -> None:
     known = Reliability((-2.0, 0.0, 1.0), (0.1, 0.3, 0.7), (0.05, 0.2, 0.5), (0.2, 0.4, 0.9), (), (), ())
     below = 0.1 * np.exp(-7.0)
-    np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), [below, 0.1, 0.2, 0.5, 0.7, 0.7])
+    between = np.sqrt([0.1 * 0.3, 0.3 * 0.7])
+    expected = [below, 0.1, between[0], between[1], 0.7, 0.7]
+    np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), expected)
+    np.testing.assert_allclose([known.log_odds_at(share) for share in expected[:-1]], [-9, -2, -1, 0.5, 1])
     low, high = known.interval([-1.0, 9.0])
-    np.testing.assert_allclose(low, [0.125, 0.5])
-    np.testing.assert_allclose(high, [0.3, 0.9])
+    np.testing.assert_allclose(low, [0.1, 0.5])
+    np.testing.assert_allclose(high, [np.sqrt(0.2 * 0.4), 0.9])
     assert known.at(0.5).shape == ()
     assert known.at(np.zeros((0,))).shape == (0,)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_between_few_links_and_all_other_pairs_probabilities_are_the_true_rates(seed: int) -> None:
+    """The lowest bin holds nearly all pairs: bins at their mean scores give 1.9 times the rate or more."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(-15.0, 5.0, size=40_000)
+    rate = expit(score)
+    found = reliability(score, rng.random(len(score)) < rate, np.ones(len(score)), np.arange(len(score)) % 2)
+    between = (rate > 0.001) & (rate < 0.05)
+    assert 0.6 < found.at(score[between]).sum() / rate[between].sum() < 1.8
 
 
 def test_a_few_links_and_nothing_else_do_not_make_a_link_certain() -> None:
@@ -308,7 +322,7 @@ def test_a_sampled_pair_that_stands_for_many_counts_when_a_curve_is_scaled() -> 
     is_link, weight = np.arange(10) < 8, np.array([1.0] * 8 + [300.0, 300.0])
     # The best 108 pairs are 8 links and 100 of the next; without these, 8 links would be due to 8 pairs.
     found = curve.scaled_to(log_odds, is_link, weight, 108.0)
-    factor = (8 + 2) / (8 * 0.2 + 100 * 0.175 + 2)
+    factor = (8 + 2) / (8 * 0.2 + 100 * 0.1 * 2**0.75 + 2)
     np.testing.assert_allclose(found.probability, np.array([0.1, 0.2]) * factor)
 
 

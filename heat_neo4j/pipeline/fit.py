@@ -25,6 +25,8 @@ from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
 
+_NO_SCORE = "{}; links are ranked by distance: run `heat links` when the graph has grown"
+
 
 class Clock:
     """Seconds of each stage, in order."""
@@ -54,7 +56,9 @@ class LinkModel(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data for a run's parameters, from which `fit_link_model` restores it."""
-        return {} if self.score is None else {"link_score": self.score.to_dict()}
+        if self.score is None:
+            return {"no_link_score": self.notes[0]} if self.notes else {}
+        return {"link_score": self.score.to_dict()}
 
 
 NO_LINK_MODEL = LinkModel(None)
@@ -154,4 +158,4 @@ def fit_link_model(
         score = link_score(held_out, graph, on_progress=progress)
         return LinkModel(score, held_out=held_out)
     except CalibrationError as error:
-        return LinkModel(None, (f"{error}; links are ranked by distance",), held_out)
+        return LinkModel(None, (_NO_SCORE.format(error),), held_out)

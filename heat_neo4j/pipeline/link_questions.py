@@ -23,10 +23,10 @@ from heat_neo4j.pipeline.published_model import (
     node_names,
     read_published,
     read_score,
+    why_no_score,
 )
 
-_NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
-_NO_REASONS = "the model has no link probability to explain: `heat links` fits one"
+_NO_SCORE = "no link score: `heat links` fits one; until then, links are ranked by distance"
 _HAS_ALL = "{} has all the links allowed: {}"
 _OTHERS_HAVE_ALL = "{} left out: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
@@ -176,7 +176,7 @@ def recommend(
         If the model is not published; the node is missing, ambiguous or without coordinates; or no requested
         pattern is in the graph and allowed by the node's labels.
     """
-    published, score = _read(store, model, as_progress(on_progress))
+    published, score, notes = _read(store, model, as_progress(on_progress))
     row = _row_of(store, published, node, labels)
     chosen = _patterns(published.graph, patterns)
     allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
@@ -195,7 +195,6 @@ def recommend(
     )
     names = node_names(store, published)
     own_end, other_end = (Rule.PER_SOURCE, Rule.PER_TARGET)[:: -1 if reverse else 1]
-    notes = published.notes if score is not None else (*published.notes, _NO_SCORE)
     about = rules.sentences_about(published.graph, row, own_end)
     notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))
     for each in found:
@@ -246,7 +245,7 @@ def explain(
         If the model is not published; a node is missing, ambiguous or without coordinates; both nodes are the
         same; the pattern is not in the graph; or the nodes' labels allow none.
     """
-    published, score = _read(store, model, as_progress(on_progress))
+    published, score, notes = _read(store, model, as_progress(on_progress))
     graph = published.graph
     pair = (
         _row_of(store, published, source, labels),
@@ -261,15 +260,20 @@ def explain(
     link = explain_likeliest(published.embedding, graph, chosen, pair, scorers, names)
     if link is None:
         raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))
-    notes = published.notes if score is not None else (*published.notes, _NO_REASONS)
-    if link.joined:
+    if link.joined and score is not None:
         notes = (*notes, _JOINED)
     return Explanation(published, link, notes)
 
 
-def _read(store: Neo4jStore, model: str, on_progress: Progress) -> tuple[PublishedModel, LinkScore | None]:
+def _read(
+    store: Neo4jStore, model: str, on_progress: Progress
+) -> tuple[PublishedModel, LinkScore | None, tuple[str, ...]]:
+    """Return the model, its link score, and the differences from its run; without a score, also why."""
     published = read_published(store, model, on_progress=on_progress)
-    return published, read_score(store, published)
+    score = read_score(store, published)
+    if score is not None:
+        return published, score, published.notes
+    return published, None, (*published.notes, why_no_score(store, published) or _NO_SCORE)
 
 
 def _row_of(store: Neo4jStore, published: PublishedModel, node: str, labels: Sequence[str] | None) -> int:

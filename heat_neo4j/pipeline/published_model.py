@@ -180,16 +180,27 @@ def read_score(store: Neo4jStore, published: PublishedModel) -> LinkScore | None
     Prefers the run whose links are published, if it predicted them from these coordinates. Raises
     ProjectionError if the run's node is damaged.
     """
-    books, run = store.bookkeeping(), published.run
-    of_links = (books.published(run.model).get("linkRun"), run.run_id)
-    runs = (each for each in books.runs_of(run.model) if (each.run_id, each.previous_run) == of_links)
-    for each in (*runs, run):
+    for each in _link_runs(store, published):
         if "link_score" in each.parameters:
             try:
                 return LinkScore.from_dict(each.parameters["link_score"])
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise each.damage("parameters") from error
     return None
+
+
+def why_no_score(store: Neo4jStore, published: PublishedModel) -> str | None:
+    """Return why a published model has no link score; None if no run tried to fit one."""
+    reasons = (each.parameters.get("no_link_score") for each in _link_runs(store, published))
+    return next((str(reason) for reason in reasons if reason), None)
+
+
+def _link_runs(store: Neo4jStore, published: PublishedModel) -> Iterator[RunRecord]:
+    """Yield the runs that may have fitted the link score of a published model, the preferred one first."""
+    books, run = store.bookkeeping(), published.run
+    of_links = (books.published(run.model).get("linkRun"), run.run_id)
+    yield from (each for each in books.runs_of(run.model) if (each.run_id, each.previous_run) == of_links)
+    yield run
 
 
 def embed_in_plane(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.cli.commands.explain import _summary
 from heat_neo4j.cli.output import format_probability
@@ -24,6 +25,8 @@ from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline import link_questions
+from heat_neo4j.pipeline.fit import fit_link_model
+from heat_neo4j.pipeline.job import LinkOptions
 from heat_neo4j.pipeline.published_model import read_score
 from tests.support.naive_links import candidate_pairs
 
@@ -402,9 +405,26 @@ def test_the_likeliest_pattern_is_explained_as_heat_does(store_of, two_types, po
 def test_a_model_without_probability_says_so(store_of, graph, points):
     ask = store_of(published_model(graph, points))
     found = link_questions.recommend(ask, "0").to_dict()
-    assert "the nearest come first" in found["notes"][-1]
+    assert found["notes"][-1].startswith("no link score: `heat links` fits one")
     assert found["patterns"][0]["links"][0]["probability"] is None
-    assert link_questions.explain(ask, "0", "30").to_dict()["contributions"] == []
+    why = link_questions.explain(ask, "0", "30").to_dict()
+    assert (why["contributions"], why["notes"]) == ([], found["notes"])
+
+
+def test_a_model_of_too_few_links_is_not_told_to_fit_a_score(store_of, points, model):
+    source, target = np.array([0, 1, 2]), np.array([USERS, USERS, USERS + 1])
+    few = Graph(
+        sparse.csr_array((np.ones(3), (source, target)), shape=(N, N)),
+        relationships=Relationships.from_pairs({"RATED": (source, target)}),
+    )
+    link_model = fit_link_model(model, few, LinkOptions(), {}, no_progress)
+    published = published_model(few, points)
+    published.run.parameters.update(link_model.to_dict())
+    ask = store_of(published)
+    for notes in (link_questions.recommend(ask, "0").notes, link_questions.explain(ask, "0", "30").notes):
+        assert notes == ("older", *link_model.notes)
+    assert "at least 10 of each are needed" in notes[-1]
+    assert notes[-1].endswith("run `heat links` when the graph has grown")
 
 
 def test_an_explanation_takes_no_memory_for_types_that_do_not_join_the_two() -> None:

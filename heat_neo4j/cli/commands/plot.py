@@ -135,8 +135,9 @@ def reliability(model: str, **options: Any) -> None:
     with open_store(options) as store, Reporter() as progress:
         published = published_model.read_published(store, model, on_progress=progress)
         score = published_model.read_score(store, published)
+        why = published_model.why_no_score(store, published) if score is None else None
     if score is None or not score.reliability:
-        raise ProjectionError(f"model {model!r} has no link probabilities: run `heat links`")
+        raise ProjectionError(f"model {model!r} has no link probabilities: {why or 'run `heat links`'}")
     axes = plots.plot_reliability(score.reliability)
     _finish(axes, options, published.run, published.notes, f"Link probability of model {model!r}")
 

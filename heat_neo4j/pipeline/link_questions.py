@@ -9,6 +9,7 @@ from typing import Any
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j.database.keys import Key
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
@@ -137,6 +138,7 @@ def recommend(
     *,
     patterns: Sequence[str | Sequence[str]] = (),
     reverse: bool = False,
+    caption: Key | None = None,
     model: str = "heat",
     labels: Sequence[str] | None = None,
     on_progress: Progress | bool = False,
@@ -156,6 +158,8 @@ def recommend(
         Links of this pattern, such as 'User-RATED->Movie'; * is any name.
     reverse : bool
         List who would link to the node.
+    caption : str, or mapping of str to str, default: the projection's key
+        Node property that names the nodes, of all or of those with a label.
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
@@ -174,7 +178,7 @@ def recommend(
         If `k` is below 1.
     ProjectionError
         If the model is not published; the node is missing, ambiguous or without coordinates; or no requested
-        pattern is in the graph and allowed by the node's labels.
+        pattern is in the graph and allowed by the node's labels; or no node can be named by `caption`.
     """
     published, score, notes = _read(store, model, as_progress(on_progress))
     row = _row_of(store, published, node, labels)
@@ -193,7 +197,7 @@ def recommend(
         scorers=None if score is None else score.scorers(published.embedding, published.graph),
         rules=rules,
     )
-    names = node_names(store, published)
+    names = node_names(store, published, caption)
     own_end, other_end = (Rule.PER_SOURCE, Rule.PER_TARGET)[:: -1 if reverse else 1]
     about = rules.sentences_about(published.graph, row, own_end)
     notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))
@@ -211,6 +215,7 @@ def explain(
     target: str,
     *,
     pattern: str | Sequence[str] | None = None,
+    caption: Key | None = None,
     model: str = "heat",
     labels: Sequence[str] | None = None,
     target_labels: Sequence[str] | None = None,
@@ -224,6 +229,8 @@ def explain(
         Value of the node's key, or its element id. The two may be joined already.
     pattern : str or (source label, type, target label), default: the likeliest that the labels allow
         Pattern of the link, such as 'User-RATED->Movie'; * is any name.
+    caption : str, or mapping of str to str, default: the projection's key
+        Node property that names the nodes, of all or of those with a label.
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
@@ -243,7 +250,8 @@ def explain(
     ------
     ProjectionError
         If the model is not published; a node is missing, ambiguous or without coordinates; both nodes are the
-        same; the pattern is not in the graph; or the nodes' labels allow none.
+        same; the pattern is not in the graph; the nodes' labels allow none; or no node can be named by
+        `caption`.
     """
     published, score, notes = _read(store, model, as_progress(on_progress))
     graph = published.graph
@@ -256,7 +264,7 @@ def explain(
     specs = () if pattern is None else (pattern,)
     chosen = _patterns(graph, specs)
     scorers = None if score is None else score.scorers(published.embedding, graph)
-    names = node_names(store, published)
+    names = node_names(store, published, caption)
     link = explain_likeliest(published.embedding, graph, chosen, pair, scorers, names)
     if link is None:
         raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))

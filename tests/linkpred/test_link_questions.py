@@ -290,7 +290,7 @@ def store_of(monkeypatch):
         monkeypatch.setattr(link_questions, "read_published", lambda store, model, **_: published)
         return SimpleNamespace(
             find_node=lambda node, **_: f"4:a:{node}",
-            read_property=lambda graph, name: [f"n{row}" for row in range(graph.n_nodes)],
+            read_property=lambda graph, name: [f"{name[0]}{row}" for row in range(graph.n_nodes)],
             bookkeeping=books({}, published.run).bookkeeping,
         )
 
@@ -331,6 +331,17 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
     ):
         with pytest.raises(ProjectionError, match=message):
             question()
+
+
+def test_nodes_are_named_by_their_caption(ask):
+    link = link_questions.recommend(ask, "0", caption="title").to_dict()["patterns"][1]["links"][0]
+    assert link["name"] == link["element_id"].replace("4:a:", "t")
+    link = link_questions.recommend(ask, "0", caption={"User": "title"}).to_dict()["patterns"][1]["links"][0]
+    assert link["name"] == link["element_id"].replace("4:a:", "n"), "a movie is named by its key"
+    shown = dict(_summary(link_questions.explain(ask, "0", "30", caption={"Movie": "title"})))
+    assert shown["Link"].startswith("n0 -RATED-> t30: probability")
+    with pytest.raises(ProjectionError, match="no node of the projection has the label 'Film'"):
+        link_questions.explain(ask, "0", "30", caption={"Film": "title"})
 
 
 def test_a_node_that_has_its_only_link_is_noted(store_of):

@@ -25,7 +25,7 @@ _SMALL = 0.01  # log odds; what adds less is put together
 @verb_command(
     "explain",
     EXAMPLE,
-    verb_options("explain", "pattern", "labels", "target_labels", heading="Which link"),
+    verb_options("explain", "pattern", "labels", "target_labels", "caption", heading="Which link"),
     filter_options,
     model_options,
 )

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 EXAMPLE = """
 heat recommend u5 --predict 'User-RATED->Movie' -k 10
 heat recommend Alien --label Movie --to
+heat recommend u5 --caption title
 """
 
 
 @verb_command(
     "recommend",
     EXAMPLE,
-    verb_options("recommend", "k", "patterns", "reverse", "labels", heading="Which links"),
+    verb_options("recommend", "k", "patterns", "reverse", "labels", "caption", heading="Which links"),
     filter_options,
     model_options,
 )

@@ -744,10 +744,9 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         *,
         patterns: Sequence[str | Sequence[str]] = (),
         reverse: bool = False,
+        rules: bool = True,
     ) -> PredictedLinks:
         """Return the likeliest missing links of one node.
-
-        Nodes that already have all the links allowed, such as films with a director, are left out.
 
         Parameters
         ----------
@@ -759,6 +758,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             What to predict, such as ``"User-RATED->Movie"``; all that the node's labels allow if not given.
         reverse : bool
             Whether the node is the target: who would link to it?
+        rules : bool
+            Leave out links that break learned rules, such as a second director of a film.
 
         Returns
         -------
@@ -797,7 +798,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             k,
             reverse=reverse,
             scorers=scorers,
-            rules=learn_schema_rules(self.graph_, allowed, only_bounds=True),
+            rules=learn_schema_rules(self.graph_, allowed) if rules else None,
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
 

@@ -167,6 +167,7 @@ def test_nodes_with_all_the_links_allowed_are_not_recommended() -> None:
     graph = as_graph(films.assign(type="DIRECTED_BY"), attributes=labels, label="label")
     made = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(graph)
     assert not len(made.recommend("d1", reverse=True).to_frame("pandas"))
+    assert len(made.recommend("d1", reverse=True, rules=False).to_frame("pandas"))
     assert len(made.recommend("f1", k=3).to_frame("pandas")) == 3  # a director may have more films
 
 

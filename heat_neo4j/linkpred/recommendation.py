@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -44,8 +44,8 @@ class Recommended:
         Probability, descending; None without a score.
     n_candidates : int
         Number of candidates that were ranked.
-    n_full : int
-        Number of nodes that were left out because the rules allow them no further link.
+    left_out : mapping of Rule to int
+        Number of nodes that each rule left out.
     """
 
     pattern: Pattern | None
@@ -54,7 +54,7 @@ class Recommended:
     distance: Array
     probability: Array | None
     n_candidates: int
-    n_full: int = 0
+    left_out: Mapping[Rule, int] = field(default_factory=dict)
 
     def chance(self, place: int) -> float | None:
         """Return the probability of the partner at `place`; None without a score."""
@@ -84,19 +84,22 @@ def likeliest_partners(
 
     `row` is a row of the graph and of `embedding`: points on the hyperboloid, shape (N, d + 1). With
     `reverse`, the node is the target. Without scorers, partners are ranked by distance. Ties go to the lower
-    row. Partners that `rules` allow no further link are left out.
+    row. Links that `rules` forbid are left out, unless they forbid all because the node has its maximum.
     """
     check_integer("k", k, minimum=1)
     by_distance, found = DistanceScorer(embedding), []
+    own_end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
     for pattern in patterns:
         candidates = candidate_pairs(graph, pattern)
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
         has_role = (candidates.is_target if reverse else candidates.is_source)[row]
         others = others[candidates.allowed(own, others, reverse=reverse)[0] & has_role]
-        n_allowed = len(others)
+        left_out: dict[Rule, int] = {}
         if rules is not None:
-            full = rules.full(graph, pattern)[Rule.PER_SOURCE if reverse else Rule.PER_TARGET]
-            others = others[~full[others]]
+            pairs = np.column_stack((np.full(len(others), row), others))[:, :: -1 if reverse else 1]
+            broken = rules.forbidden(graph, pattern, pairs, ignored=own_end)
+            left_out = {rule: count for rule in Rule if rule and (count := int(np.sum(broken == rule)))}
+            others = others[broken == Rule.ALLOWED]
         scorer = None if scorers is None else scorers(pattern)
         ranking = by_distance if scorer is None else scorer
         scores = (ranking.reversed() if reverse else ranking).between(own, others).rows(0, 1)[0]
@@ -109,7 +112,7 @@ def likeliest_partners(
                 pair_distances(embedding, np.column_stack((np.full(len(best), row), others[best]))),
                 None if scorer is None else scorer.probability(scores[best]),
                 len(others),
-                n_allowed - len(others),
+                left_out,
             )
         )
     return found

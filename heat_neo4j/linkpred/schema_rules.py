@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -122,7 +122,9 @@ class SchemaRules:
 
     rules: tuple[PatternRules, ...]
 
-    def forbidden(self, graph: Graph, pattern: Pattern | None, pairs: Rows) -> NDArray[np.int8]:
+    def forbidden(
+        self, graph: Graph, pattern: Pattern | None, pairs: Rows, *, ignored: Rule | None = None
+    ) -> NDArray[np.int8]:
         """Return the rule that forbids each pair, or 0.
 
         Parameters
@@ -133,6 +135,8 @@ class SchemaRules:
             A pattern with rules.
         pairs : int64 array of shape (m, 2)
             Rows of the graph, source and target.
+        ignored : Rule, optional
+            A rule that is not applied.
 
         Returns
         -------
@@ -150,6 +154,8 @@ class SchemaRules:
         links = _Links(graph, "" if pattern is None else pattern.type)
 
         def forbid(rule: Rule, test: _Test) -> None:
+            if rule == ignored:
+                return
             undecided = np.flatnonzero(found == Rule.ALLOWED)
             found[undecided[test(*pairs[undecided].T)]] = rule
 
@@ -373,9 +379,7 @@ class SchemaRules:
         return exclusive
 
 
-def learn_schema_rules(
-    graph: Graph, patterns: Sequence[Pattern | None], *, only_bounds: bool = False
-) -> SchemaRules:
+def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> SchemaRules:
     r"""Learn schema rules from a graph's relationships.
 
     A rule requires that exceptions are rare: at most 5 % (1 % for reciprocated links and cycles) by the upper
@@ -397,8 +401,6 @@ def learn_schema_rules(
         Graph to propose links for. To evaluate proposals on test edges, pass the training graph.
     patterns : sequence of Pattern
         Patterns to propose; ``[None]`` for an undirected graph, which has no rules to learn.
-    only_bounds : bool
-        Learn only how many relationships a node may have, which takes less time.
 
     Returns
     -------
@@ -426,8 +428,7 @@ def learn_schema_rules(
     if graph.relationships is None:
         return SchemaRules(tuple(PatternRules(each, graph.n_edges) for each in patterns))
     learner = _Learner(graph)
-    learned = (learner.learn(each, only_bounds=only_bounds) for each in patterns if each is not None)
-    return SchemaRules(tuple(learned))
+    return SchemaRules(tuple(learner.learn(each) for each in patterns if each is not None))
 
 
 class _Links:
@@ -491,16 +492,16 @@ class _Learner:
         self._types: dict[str, _Links] = {}
         self._shuffles: dict[tuple[str, bool], list[_Shuffled]] = {}
 
-    def learn(self, pattern: Pattern, *, only_bounds: bool) -> PatternRules:
+    def learn(self, pattern: Pattern) -> PatternRules:
         source, target = relationships_of(self._graph, pattern)
         if not len(source):
             return PatternRules(pattern, 0)
-        bounds = PatternRules(pattern, len(source), self._bound(pattern, 0), self._bound(pattern, 1))
-        if only_bounds:
-            return bounds
         one_way, acyclic, direct = self._directions(pattern)
-        return replace(
-            bounds,
+        return PatternRules(
+            pattern,
+            max_links=len(source),
+            per_source=self._bound(pattern, 0),
+            per_target=self._bound(pattern, 1),
             one_way=one_way,
             acyclic=acyclic,
             direct=direct,

@@ -29,7 +29,6 @@ from heat_neo4j.pipeline.published_model import (
 
 _NO_SCORE = "no link score: `heat links` fits one; until then, links are ranked by distance"
 _HAS_ALL = "{} has all the links allowed: {}"
-_OTHERS_HAVE_ALL = "{} left out: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
 
@@ -138,6 +137,7 @@ def recommend(
     *,
     patterns: Sequence[str | Sequence[str]] = (),
     reverse: bool = False,
+    rules: bool = True,
     caption: Key | None = None,
     model: str = "heat",
     labels: Sequence[str] | None = None,
@@ -145,8 +145,7 @@ def recommend(
 ) -> Recommendations:
     """Return the likeliest missing links of one node by the published score.
 
-    All pairs that a pattern allows are scored, not only the links that were written. Nodes that already have
-    all the links allowed, such as films with a director, are left out.
+    All pairs that a pattern allows are scored, not only the links that were written.
 
     Parameters
     ----------
@@ -158,6 +157,9 @@ def recommend(
         Links of this pattern, such as 'User-RATED->Movie'; * is any name.
     reverse : bool
         List who would link to the node.
+    rules : bool, default True
+        Leave out links that your relationships rule out, such as a second director of a film. If the node
+        itself has all the links allowed, a note says so.
     caption : str, or mapping of str to str, default: the projection's key
         Node property that names the nodes, of all or of those with a label.
     model : str
@@ -186,7 +188,7 @@ def recommend(
     allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
     if not allowed:
         raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
-    rules = learn_schema_rules(published.graph, allowed, only_bounds=True)
+    learned = learn_schema_rules(published.graph, allowed) if rules else None
     found = likeliest_partners(
         published.embedding,
         published.graph,
@@ -195,17 +197,18 @@ def recommend(
         k,
         reverse=reverse,
         scorers=None if score is None else score.scorers(published.embedding, published.graph),
-        rules=rules,
+        rules=learned,
     )
     names = node_names(store, published, caption)
-    own_end, other_end = (Rule.PER_SOURCE, Rule.PER_TARGET)[:: -1 if reverse else 1]
-    about = rules.sentences_about(published.graph, row, own_end)
-    notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))
-    for each in found:
-        if each.n_full:
+    if learned is not None:
+        own_end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
+        about = learned.sentences_about(published.graph, row, own_end)
+        notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))
+        for each in found:
             label = each.pattern and (each.pattern.source if reverse else each.pattern.target)
-            nodes = plural(each.n_full, f"{display_text(label)} node" if label else "node")
-            notes = (*notes, _OTHERS_HAVE_ALL.format(nodes, rules.sentence(each.pattern, other_end)))
+            for rule, count in each.left_out.items():
+                nodes = plural(count, f"{display_text(label)} node" if label else "node")
+                notes = (*notes, f"{nodes} left out: {learned.sentence(each.pattern, rule)}")
     return Recommendations(published, names, row, reverse, tuple(found), notes)
 
 

@@ -361,8 +361,32 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     found = link_questions.recommend(ask, "101", reverse=True)  # all films but the first have a director
     ((only,),) = (each.partner for each in found.patterns)
     assert (only, found.patterns[0].n_candidates) == (0, 1)
+    every = link_questions.recommend(ask, "101", reverse=True, rules=False)
+    assert not any("each Film" in note for note in every.notes)
     n_others = 99 - np.count_nonzero(directors[1:] == 101)
+    assert every.patterns[0].n_candidates == 1 + n_others
     assert found.notes[-1].startswith(f"{n_others} Film nodes left out: each Film has at most one DIRECTED")
+
+
+def test_links_that_the_rules_of_a_run_drop_are_not_recommended(store_of):
+    draw, n = np.random.default_rng(0), 150
+    later = np.repeat(np.arange(1, n), 3)
+    earlier = (draw.random(len(later)) * later).astype(int)  # papers cite earlier ones: no cycles
+    cites = sparse.csr_array((np.ones(len(later)), (later, earlier)), shape=(n, n))
+    graph = Graph(cites, relationships=Relationships.from_pairs({"CITES": cites.nonzero()}))
+    ask = store_of(published_model(graph, np.column_stack((np.zeros((n, 2)), np.ones(n)))))
+    reach = np.linalg.matrix_power(cites.toarray() + np.eye(n), n) > 0.0
+    citing = set(np.flatnonzero(reach[:, 9]).tolist())
+    found = link_questions.recommend(ask, "9", k=n)
+    (each,) = found.patterns
+    assert not citing & set(each.partner.tolist())
+    assert "forms no cycles (0 of" in found.notes[-1]
+    every = link_questions.recommend(ask, "9", k=n, rules=False)
+    dropped = set(every.patterns[0].partner.tolist()) - set(each.partner.tolist())
+    assert dropped <= citing
+    assert found.notes[-1].startswith(f"{len(dropped)} nodes left out: -CITES-> forms")
+    assert every.notes == found.notes[:-1]
+    assert every.patterns[0].n_candidates == each.n_candidates + len(dropped)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import plural
-from heat_neo4j.cli.options import filter_options, model_options, verb_options
+from heat_neo4j.cli.options import filter_options, model_options, setting_options, verb_options
 from heat_neo4j.cli.output import facts, format_probability, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
@@ -24,6 +24,7 @@ heat recommend u5 --caption title
     "recommend",
     EXAMPLE,
     verb_options("recommend", "k", "patterns", "reverse", "labels", "caption", heading="Which links"),
+    setting_options("links.rules"),
     filter_options,
     model_options,
 )

@@ -168,7 +168,7 @@ def pattern_lines(
             if pattern not in shown:
                 continue
             line = f"{display_text(pattern, _LONGEST)}: {count:,}"
-            measured = figures.get(pattern) or {"mrr": None}
+            measured = figures.get(pattern) or {"mrr": None, "n_links": 0}
             if measured["mrr"] is not None:
                 line += f"; {measured['n_links']:,} held out: MRR {measured['mrr']:.2f}"
                 line += _beside(measured)
@@ -178,6 +178,8 @@ def pattern_lines(
                     line += f", P@written {measured['precision_at_written']:.2f}"
                 if measured.get("recall") is not None:
                     line += f", candidates' recall {measured['recall']:.2f}"
+            elif figures:
+                line += f"; {measured['n_links'] or 'none'} held out, too few to measure"
             if measured.get("direction_accuracy") is not None:
                 line += f"; {measured['direction_accuracy']:.0%} of directions right"
             yield line

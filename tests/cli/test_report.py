@@ -56,11 +56,14 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
         ("popularity_mrr", "baseline", "baseline_mrr", "precision_at_written", "recall")
     )
     popular = figures | {"baseline": "popularity", "baseline_mrr": 0.25}
+    few = dict.fromkeys(figures) | {"n_links": 3, "direction_accuracy": 0.75}
     run = RunRecord(
         "r", "films", ("links",), "complete",
         parameters={
-            "links": {"predicted": {"A-R->B": 3, "A-S->B": 2, "A-T->B": 1}},
-            "link_score": {"figures": {"A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular}},
+            "links": {"predicted": {"A-R->B": 3, "A-S->B": 2, "A-T->B": 1, "A-U->B": 0, "A-V->B": 0}},
+            "link_score": {
+                "figures": {"A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular, "A-U->B": few}
+            },
         },
     )  # fmt: skip
     short = ", Hits@10 0.75, precision at 10 per source 0.10"
@@ -69,6 +72,8 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
         f"A-R->B: 3; 12 held out: MRR 0.50 (popularity 0.25, paths of \\x1b three 0.38){after}",
         f"A-S->B: 2; 12 held out: MRR 0.50{short}",
         f"A-T->B: 1; 12 held out: MRR 0.50 (popularity 0.25){after}",
+        "A-U->B: 0; 3 held out, too few to measure; 75% of directions right",
+        "A-V->B: 0; none held out, too few to measure",
     ]
 
 

@@ -109,11 +109,11 @@ def job_from(options: Mapping[str, Any]) -> Job:
         gate=made(Gate, **{name: options[name] for name in GATE}),
         lease_seconds=options["lease_seconds"],
         records=options["records"],
-        follows=_not_given(),
+        follows=not_given(),
     )
 
 
-def _not_given() -> frozenset[str]:
+def not_given() -> frozenset[str]:
     """Return the settings that neither the command line nor heat.toml gives, by section and field."""
     context = click.get_current_context()
     return frozenset(

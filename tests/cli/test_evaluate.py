@@ -126,6 +126,7 @@ def test_the_latest_edges_are_held_out(files):
         (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
         (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file instead of --attribute"),
         (("links", "--label", "A"), 2, "--label: --edges ignores directions and types"),
+        (("links", "--model", "m"), 2, "--model names a model of a database: it does not go with --edges"),
         (("links", "--predict", "A-R->B"), 2, "--predict: --edges ignores directions and types"),
         (("links", "--attribute-file", "none.csv"), 2, "'--attribute-file': File 'none.csv' does not exist"),
         (("links", "--share", "1"), 2, "--share"),

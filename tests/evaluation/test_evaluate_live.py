@@ -63,6 +63,26 @@ def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(i
     assert same.row("HEAT", pattern=pattern).figures == found.row("HEAT", pattern=pattern).figures
 
 
+def test_a_published_model_is_evaluated_with_its_settings(server, invoke, cypher):
+    heat, name = invoker(server), ("--model", "evaluated")
+    pattern, asked = f"{LABEL}-{TYPE}->{LABEL}", ("links", "--no-baselines", "--score", "distance", "--json")
+    try:
+        heat("embed", *NAMES, *QUICK, *name, "--predict", pattern, "--score", "distance")
+        before = snapshot(cypher)
+        found = json.loads(invoke(*asked, *name).stdout)
+        own = json.loads(invoke(*asked, *NAMES, *QUICK, "--predict", pattern).stdout)
+        other = json.loads(invoke(*asked, *name, "--n-components", "3").stdout)
+        assert snapshot(cypher) == before
+        for document in (found, own, other):
+            document["methods"] = [row["metrics"] for row in document["methods"]]
+        assert found == own
+        assert other["settings"] == {**own["settings"], "n_components": 3}
+        wrong = invoke("links", "--model", "evaluates", code=4).stderr
+        assert "did you mean 'evaluated'" in wrong
+    finally:
+        heat("clear", *name, "--yes")
+
+
 def test_the_latest_relationships_are_held_out(invoke, cypher):
     more = ("--time", "since", "--split", "time", "--seeds", "1", "--no-baselines")
     assert "the latest edges are held out, from 2024-0" in invoke("links", *NAMES, *QUICK, *more).stdout

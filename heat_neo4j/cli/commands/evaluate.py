@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from heat_neo4j.cli.arguments import heat_from, projection_from
+from heat_neo4j.cli.arguments import heat_from, made, not_given, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
@@ -34,6 +34,7 @@ from heat_neo4j.errors import ProjectionError
 if TYPE_CHECKING:
     from heat_neo4j._utils.progress import Progress
     from heat_neo4j.graph import Graph
+    from heat_neo4j.heat import HEAT
 
 NO_TYPES = "--edges ignores directions and types: use heat load and a projection"
 GROUP_EXAMPLE = """
@@ -44,6 +45,7 @@ LINKS_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words --picture links.png
 heat evaluate links --label User --label Movie --relationship RATED --predict 'User-RATED->Movie'
 heat evaluate links --label Paper --relationship CITES --time published --split time
+heat evaluate links --model heat --seeds 3
 heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-baselines
 """
 
@@ -54,6 +56,10 @@ heat evaluate hierarchy --label Synset --relationship HYPERNYM --hierarchy HYPER
 HEADING = "Evaluation"
 FILES = "Graph from files"
 
+model_option: Decorator[Any] = option(
+    "--model", "published", heading="Model", metavar="NAME",
+    help="Published model whose settings apply where you give none.",
+)  # fmt: skip
 
 options_of_all: Decorator[Any] = stack(
     option("--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
@@ -86,6 +92,7 @@ def evaluate() -> None:
 @verb_options("evaluate_links", "share", "split", "score", heading=HEADING, more="share score")
 @verb_options("evaluate_links", "baselines", "gensim", heading=HEADING, more="gensim")
 @setting_options("heat")
+@model_option
 @options_of_all
 def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None:
     """Hold out relationships and measure how high each method ranks them.
@@ -99,28 +106,28 @@ def links(patterns: Sequence[str], picture: Path | None, **options: Any) -> None
 
     The parameters of the baselines are tuned on relationships held out of the training graph.
     """
-    model = heat_from(options)
     given = click.get_current_context().get_parameter_source("patterns")
     if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"--predict: {NO_TYPES}")
     known = verb("evaluate_links").parameters
     arguments = {name: options[name] for name in known if name in options}
     with _working() as progress:
-        graph = _read(options, progress)
+        graph, model, patterns = _read(options, patterns, progress)
         from heat_neo4j.evaluation import evaluate_links
 
         if options["split"] == "time" and graph.edge_times is None:
             ways = "name the relationship property with --time, or give --edges a column named time"
             raise ProjectionError(f"--split time needs times: {ways}")
         arguments |= {"seeds": _seeds(options), "on_progress": progress}
-        wanted = () if graph.relationships is None else patterns
-        evaluation = evaluate_links(graph, model, wanted, **arguments)
+        evaluation = evaluate_links(graph, model, patterns, **arguments)
     show(evaluation, picture)
 
 
 @evaluate.command(cls=HeatCommand, example=HIERARCHY_EXAMPLE)
 @verb_options("evaluate_hierarchy", "nodes", "baselines", heading=HEADING)
-@setting_options("heat", "projection")
+@setting_options("heat")
+@model_option
+@setting_options("projection")
 @database_options
 def hierarchy(nodes: int, baselines: bool, **options: Any) -> None:
     """Measure how well a hierarchy is preserved.
@@ -130,10 +137,8 @@ def hierarchy(nodes: int, baselines: bool, **options: Any) -> None:
     nearest nodes that are nearer to the centre; down: of descendants among those farther out. Nothing is held
     out. Degree and PageRank along the hierarchy give an order only; the Euclidean points are a truncated SVD.
     """
-    model = heat_from(options)
     with _working() as progress:
-        with open_store(options) as store:
-            graph = store.read_graph(projection_from(options), on_progress=progress)
+        graph, model, _ = _read_database(options, (), progress)
         from heat_neo4j.evaluation import evaluate_hierarchy
 
         seed = options["random_state"] or 0
@@ -143,29 +148,49 @@ def hierarchy(nodes: int, baselines: bool, **options: Any) -> None:
     show(evaluation, None)
 
 
-def _read(options: Mapping[str, Any], progress: Progress) -> Graph:
-    """Read the graph that the options name."""
+def _read(
+    options: Mapping[str, Any], patterns: Sequence[str], progress: Progress
+) -> tuple[Graph, HEAT, Sequence[str]]:
+    """Return the graph, the estimator and the patterns that the options name."""
     context = click.get_current_context()
     if options["edges"] is not None:
         if context.get_parameter_source("attributes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("with --edges, give --attribute-file instead of --attribute")
         if context.get_parameter_source("labels") is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--label: {NO_TYPES}")
+        if options["published"] is not None:
+            raise click.UsageError("--model names a model of a database: it does not go with --edges")
         if (options["forward"], options["type_balance"]) != (0.5, 0.0):
             raise click.UsageError(f"forward and type_balance of heat.toml: {NO_TYPES}")
         from heat_neo4j.inputs.files import read_graph_files
 
+        model = heat_from(options)
         files = read_graph_files(options["edges"], options["attribute_file"], header=options["header"])
         if not as_json():
             for reading in files.readings:
                 print_line(f"read {reading}", err=True)
-        return replace(files.to_graph(), relationships=None)
+        return replace(files.to_graph(), relationships=None), model, ()
     if options["attribute_file"] is not None:
         raise click.UsageError("--attribute-file goes with --edges only")
     if options["header"] is not None:
         raise click.UsageError("--header and --no-header go with --edges only")
+    return _read_database(options, patterns, progress)
+
+
+def _read_database(
+    options: Mapping[str, Any], patterns: Sequence[str], progress: Progress
+) -> tuple[Graph, HEAT, Sequence[str]]:
+    from heat_neo4j.pipeline.job import Job, LinkOptions, followed, published_links
+    from heat_neo4j.pipeline.published_model import published_run
+
+    links = made(LinkOptions, patterns=patterns)
+    job = Job(projection_from(options), heat_from(options), links=links, follows=not_given())
     with open_store(options) as store:
-        return store.read_graph(projection_from(options), on_progress=progress)
+        if (name := options["published"]) is not None:
+            run = published_run(store, name)
+            job = followed(job, run, published_links(store.bookkeeping(), name), store.trust)
+        graph = store.read_graph(job.projection, on_progress=progress)
+    return graph, job.model, () if job.links is None else job.links.patterns
 
 
 def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:

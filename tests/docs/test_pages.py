@@ -371,7 +371,8 @@ def follow_the_readme(page, reader, live):
     (printed,) = reader.run_python(page)
     (statement,) = reader.take(page, "cypher")
     assert [line.split()[0] for line in printed.splitlines()] == nearest(live)
-    assert len(live.cypher(statement)) == 10
+    (written,) = live.cypher("MATCH (:Paper)-[p:HEAT_PREDICTED]->(:Paper) RETURN count(p) AS n")
+    assert len(live.cypher(statement)) == min(written["n"], 10) > 0
 
 
 def set_up(page, reader, live):

@@ -923,7 +923,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Return the pairs of nodes that are most likely the same thing.
 
         Compares names by letters, by words in any order and as acronyms; then neighbours, distance in the
-        embedding, vectors, and values of other properties.
+        embedding, vectors, and values of other properties. If nodes have one relationship of a type, such as
+        the country of a city, different ones count against a pair.
 
         Parameters
         ----------
@@ -932,7 +933,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         properties : mapping of str to sequence, optional
             Values of other properties, one or a list for each node, None where unknown.
         label : str, optional
-            Compare nodes with this label only. Both nodes of a pair always have the same labels.
+            Compare nodes with this label only; by default, nodes with the same labels.
         unique : sequence of str, optional
             Properties with one value per thing, such as a birthday (unlike email addresses): pairs that
             differ in one are left out.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import pdtrc
 
 from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison
 from heat_neo4j.duplicates.names import Names, plain_text, row_products
@@ -22,6 +23,7 @@ from heat_neo4j.graph import Graph
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
+Only = tuple[str, NDArray[np.int64]]  # a type, and the one neighbour of each of some nodes; -1 for none
 
 _COSINES = (0.3, 0.45, 0.6, 0.75)
 _NAMES = (
@@ -56,6 +58,7 @@ _SAME_VALUE = 2  # level
 _NEAR_VALUE, _NEAREST = 0.02, 0.001  # shares of random pairs that are nearer
 _COPIED = 2e-4  # frequency of other pairs with the same name that is no chance
 _AT_ONCE = 2**16  # pairs
+_RARELY, _BELOW_CHANCE = 0.05, 0.2  # nodes with two relationships: share of all, and of those by chance
 
 
 def surroundings(graph: Graph, rows: NDArray[np.int64]) -> sparse.csr_array:
@@ -64,19 +67,42 @@ def surroundings(graph: Graph, rows: NDArray[np.int64]) -> sparse.csr_array:
     The weight of a neighbour is the root of log(N / d), d being how many relationships of the type it has in
     that direction; the product of two rows is the sum of logs over what they share.
     """
-    n = graph.n_nodes
-    if graph.relationships is None:
-        blocks = [graph.adjacency]
-    else:
-        own = [graph.relationships.matrix(name, n) for name in graph.relationships.types]
-        blocks = [each for matrix in own for each in (matrix, sparse.csr_array(matrix.T))]
-    weighted = []
-    for block in blocks:
+    n, weighted = graph.n_nodes, []
+    for _, block in _blocks(graph):
         degrees = np.maximum(np.bincount(block.indices, minlength=n), 1)
         chosen = sparse.csr_array(block[rows])
         data = np.sqrt(np.log(1.0 + n / degrees[chosen.indices]))
         weighted.append(sparse.csr_array((data, chosen.indices, chosen.indptr), shape=chosen.shape))
     return sparse.csr_array(sparse.hstack(weighted, format="csr"))
+
+
+def only_neighbours(graph: Graph, rows: NDArray[np.int64]) -> list[Only]:
+    """Return the neighbours of which a node has one of a type, such as the country of each city.
+
+    Hardly any of the rows has two relationships of the type in that direction, and far fewer than if these
+    were spread evenly.
+    """
+    found = []
+    for name, block in _blocks(graph):
+        chosen = sparse.csr_array(block[rows])
+        counts = np.diff(chosen.indptr)
+        several, by_chance = np.count_nonzero(counts > 1), len(rows) * float(pdtrc(1, counts.mean()))
+        if name and several <= min(_RARELY * np.count_nonzero(counts), _BELOW_CHANCE * by_chance - 1.0):
+            only = np.full(len(rows), -1)
+            only[counts == 1] = chosen.indices[chosen.indptr[:-1][counts == 1]]
+            found.append((name, only))
+    return found
+
+
+def _blocks(graph: Graph) -> Iterator[tuple[str, sparse.csr_array]]:
+    """Yield the relationships of each type in both directions; without types, all edges without a name."""
+    if graph.relationships is None:
+        yield "", graph.adjacency
+        return
+    for name in graph.relationships.types:
+        matrix = graph.relationships.matrix(name, graph.n_nodes)
+        yield name, matrix
+        yield name, sparse.csr_array(matrix.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +151,7 @@ class Compared:
         n_known, counts = max(1, int(known.sum())), np.bincount(table.indices, minlength=table.shape[1])
         table.data = np.sqrt(1.0 / counts[table.indices])
         common = _shared_values(table, self.candidates).max(axis=1).toarray().ravel()
-        agreement = float(np.sum(counts * (counts - 1.0))) / max(1, n_known * (n_known - 1))
-        agreement = min(0.5, max(agreement, 1.0 / self.n_pairs))
+        agreement = self._agreement(counts, n_known)
         chance = self._share_nearer(values)
         levels = np.where(common > 0.0, _SAME_VALUE, np.where(chance <= _NEAR_VALUE, 1, 0))
         levels[~known[self.candidates].all(axis=1)] = MISSING
@@ -137,6 +162,28 @@ class Compared:
         other = (1.0 - _AGREE_M) * (0.5 if (levels == 1).any() else 1.0)
         m, u = np.array([other, other, _AGREE_M]), np.array([1.0 - agreement, _NEAR_VALUE, agreement])
         return Comparison(name, reasons, levels, m, u, chance=chance)
+
+    def by_only_neighbours(self, only: Sequence[Only], names: Sequence[str]) -> Comparison:
+        """Compare neighbours of which a node has one: others speak against a pair, unless their names agree.
+
+        The same neighbour counts in `by_structure` alone. If several differ, one counts: they may have
+        changed together.
+        """
+        levels = np.full(len(self.candidates), MISSING)
+        u = []
+        for level, (_, rows) in enumerate(only):
+            ends = np.unique([plain_text(names[row]) or str(row) for row in rows], return_inverse=True)[1]
+            u.append(1.0 - self._agreement(np.bincount(ends[rows >= 0]), int(np.count_nonzero(rows >= 0))))
+            known = (rows[self.candidates] >= 0).all(axis=1)
+            differ = known & (ends[self.candidates[:, 0]] != ends[self.candidates[:, 1]])
+            levels[differ & (levels == MISSING)] = level
+        reasons = tuple(f"other {name}" for name, _ in only)
+        return Comparison("only neighbours", reasons, levels, np.full(len(only), 1.0 - _AGREE_M), np.array(u))
+
+    def _agreement(self, counts: NDArray[np.int64], n: int) -> float:
+        """Return the share of pairs of n nodes with the same value, of as many as have each value."""
+        share = float(np.sum(counts * (counts - 1.0))) / max(1, n * (n - 1))
+        return min(0.5, max(share, 1.0 / self.n_pairs))
 
     def _share_nearer(self, values: Sequence[Any]) -> Array:
         """Return the share of random pairs whose numbers or points are as near as those of each candidate."""

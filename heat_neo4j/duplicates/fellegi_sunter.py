@@ -87,7 +87,8 @@ class Comparison:
             both = seen.reshape(self.grid)
             m = np.outer(both.sum(axis=1), both.sum(axis=0)).ravel() / seen.sum() ** 2
             ratio = (m / u).reshape(self.grid)
-            # Common neighbours never count against a pair more than their absence.
+            # The least alike in both never counts for a pair, and common neighbours never more against it.
+            ratio[0, 0] = min(ratio[0, 0], 1.0)
             u = m / np.maximum(ratio, np.minimum(ratio[0], 1.0)).ravel()
         of_pairs = (
             u[levels] if self.chance is None else np.where(np.isnan(self.chance), u[levels], self.chance)

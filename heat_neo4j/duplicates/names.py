@@ -67,20 +67,31 @@ class Names:
 
     @cached_property
     def solid(self) -> list[str]:
-        """Each name in one piece if it may be an acronym, such as "dgia" for "D.G.I.A."; otherwise empty."""
+        """Each name in one piece if it may be an acronym, such as "dgia" for "D.G.I.A."; otherwise empty.
+
+        Generic last words are left out if one word remains, such as "ibm" of "IBM Corp.".
+        """
+        cores = [self._cores(words)[-1] for words in self.words]
         return [
-            "".join(words)
-            if len(words) == 1
+            "".join(core)
+            if len(core) == 1
             else "".join(word for word in words if len(word) == 1)
             if all(len(word) == 1 or word == "and" for word in words)
             else ""
-            for words in self.words
+            for words, core in zip(self.words, cores, strict=True)
         ]
 
     @cached_property
     def initials(self) -> list[tuple[str, ...]]:
-        """Acronyms of each name of several words: with all words, and without the small ones."""
-        return [_initials(words) for words in self.words]
+        """Acronyms of each name of several words: with all words, without small ones or generic last ones."""
+        return [tuple(sorted(set().union(*map(_initials, self._cores(words))))) for words in self.words]
+
+    def _cores(self, words: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return a name with and without its generic last words, such as "Acme Foods Inc." and "Acme"."""
+        cores = [words]
+        while len(cores[-1]) > 1 and cores[-1][-1] in self.generic:
+            cores.append(cores[-1][:-1])
+        return cores
 
     @cached_property
     def grams(self) -> sparse.csr_array:

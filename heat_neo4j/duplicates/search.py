@@ -18,7 +18,7 @@ from heat_neo4j._utils.validation import check_integer, check_probability
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.duplicates.blocking import Pairs, candidate_pairs
-from heat_neo4j.duplicates.comparisons import Compared, surroundings
+from heat_neo4j.duplicates.comparisons import Compared, only_neighbours, surroundings
 from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
 from heat_neo4j.duplicates.names import Names, plain_text
 from heat_neo4j.geometry.hyperboloid import pair_distances
@@ -130,12 +130,14 @@ def find_duplicates(
         raise NothingToCompareError("fewer than two nodes to compare")
     own = Names([texts[row] for row in rows.tolist()])
     around, points = surroundings(graph, rows), embedding[rows]
-    kinds = graph.label_sets()[1][rows]
+    kinds = graph.label_sets()[1][rows] if label is None else np.zeros(len(rows), dtype=np.int64)
     pairs = _candidates(own, around, points, kinds, n_threads)
     pairs = _apart(graph, rows, pairs)
     sizes = np.bincount(kinds).astype(np.int64)
     compared = Compared(pairs, _random_pairs(len(rows)), max(1, int((sizes * (sizes - 1) // 2).sum())))
     comparisons = [compared.by_names(own), compared.by_structure(around, points)]
+    if only := only_neighbours(graph, rows):
+        comparisons.append(compared.by_only_neighbours(only, texts))
     comparisons += [compared.by_vectors(name, each) for name, each in _vectors(graph, rows)]
     for name, values in properties.items():
         # What repeats the name says nothing more.

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from heat_neo4j import HEAT
 from heat_neo4j.duplicates.blocking import K, candidate_pairs
-from heat_neo4j.duplicates.comparisons import Compared, surroundings
+from heat_neo4j.duplicates.comparisons import Compared, only_neighbours, surroundings
 from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
 from heat_neo4j.duplicates.names import Names, row_products
 from heat_neo4j.duplicates.search import _reason, find_duplicates
@@ -50,13 +50,17 @@ def test_names_with_few_errors_are_spelled_alike(first: str, second: str, alike:
         ("F.B.I.", "Federal Bureau of Investigation", True),
         ("FBOI", "Federal Bureau of Investigation", True),
         ("R&D", "Research and Development", True),
+        ("IBM Corp.", "International Business Machines Corp.", True),
+        ("IBM", "International Business Machines Corp.", True),
+        ("I. Corp.", "International Corp.", False),
         ("CIA", "Federal Bureau of Investigation", False),
         ("", "Federal Bureau", False),
     ],
 )
 def test_an_acronym_matches_the_initials(first: str, second: str, matches: bool) -> None:
-    assert np.isfinite(Names([first, second]).acronym_chance(ONE).item()) == matches
-    assert np.isfinite(Names([second, first]).acronym_chance(ONE).item()) == matches
+    others = ["Acme Corp.", "Zenith Corp.", "Apex Corp."]
+    assert np.isfinite(Names([first, second, *others]).acronym_chance(ONE).item()) == matches
+    assert np.isfinite(Names([second, first, *others]).acronym_chance(ONE).item()) == matches
 
 
 def test_chance_brings_short_acronyms_more_often_than_long_ones() -> None:
@@ -188,6 +192,34 @@ def test_neighbours_count_by_type_direction_and_rarity() -> None:
     assert shared[6, 8] == 0.0, "0 leads to one, and the other leads to 0"
 
 
+def test_another_only_neighbour_speaks_against_a_pair() -> None:
+    """Each city is in one country; cities also have friends, mostly one, as chance brings it."""
+    random, cities, countries = np.random.default_rng(0), 100, 5
+    n = cities + countries
+    country = cities + np.arange(cities) % countries
+    kinds = {"IN": (np.arange(cities), country), "FRIEND": random.integers(cities, size=(2, 20))}
+    graph = Graph(
+        sparse.csr_array((np.ones(cities), kinds["IN"]), shape=(n, n)),
+        labels={"City": np.arange(n) < cities, "Country": np.arange(n) >= cities},
+        relationships=Relationships.from_pairs(kinds),
+    )
+    rows = np.arange(cities)
+    (only,) = only_neighbours(graph, rows)
+    assert only[0] == "IN"
+    assert only[1].tolist() == country.tolist()
+    only[1][3] = -1
+    names = [f"{row:x}" for row in range(n)]
+    names[cities + 2] = "64"  # that of the first country, 100, in hexadecimal
+    compared = Compared(np.array([[0, 1], [0, 2], [0, 3], [0, 5]]), ONE, 1000).by_only_neighbours(
+        [only], names
+    )
+    assert compared.levels.tolist() == [0, MISSING, MISSING, MISSING]
+    assert fit_weights([compared]).weights[0, 0] < -1.5
+    texts = ["Santa Ana" if row in (0, 1) else f"{row:x}" for row in range(n)]
+    with_country = find_duplicates(_points(n), graph, texts, label="City", k=1, n_threads=1)
+    assert "against: other IN (-2.1)" in with_country.reasons[0]
+
+
 def test_row_products_with_a_hub_equal_the_matrix_product() -> None:
     rows = sparse.random_array((40, 200), density=0.1, rng=np.random.default_rng(1), format="lil")
     rows[3] = 0.5
@@ -258,7 +290,7 @@ def test_doubles_without_common_neighbours_are_found_by_their_names() -> None:
     assert np.median(found.probability) > 0.5
 
 
-def test_common_neighbours_never_count_against_a_pair_more_than_none() -> None:
+def test_no_common_neighbour_never_counts_for_a_pair_and_some_never_more_against_it() -> None:
     """All duplicates that are found have none, and many other candidates have some."""
     name = np.repeat([1, 0, 1], [50, 900, 1])
     shared = np.repeat([0, 1, 0, 1], [50, 500, 400, 1])
@@ -268,8 +300,7 @@ def test_common_neighbours_never_count_against_a_pair_more_than_none() -> None:
             Comparison("structure", ("none", "some"), shared, np.array([0.15, 0.85]), grid=(2, 1)),
         ]
     )
-    assert fitted.weights[-1, 1] == pytest.approx(0.0)
-    assert fitted.weights[0, 1] > 0.0
+    assert fitted.weights[[0, -1], 1] == pytest.approx(0.0)
 
 
 def test_the_share_of_duplicates_follows_the_candidates() -> None:
@@ -401,6 +432,13 @@ def test_pairs_have_the_same_labels_and_no_relationship() -> None:
     found = find_duplicates(_points(5), graph, ["one name"] * 5, n_threads=1)
     pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
     assert pairs == {(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
+
+
+def test_nodes_of_a_label_are_compared_whatever_their_other_labels() -> None:
+    labels = {"A": np.ones(3, dtype=np.bool_), "B": np.arange(3) == 0}
+    graph = Graph(sparse.csr_array((3, 3)), labels=labels)
+    every, own = (find_duplicates(_points(3), graph, ["one name"] * 3, label=each) for each in (None, "A"))
+    assert (len(every), len(own)) == (1, 3)
 
 
 def test_the_same_bits_for_any_number_of_threads(case: Case) -> None:

@@ -27,6 +27,17 @@ Node = Annotated[str, Field(description="Key of a node, exactly as in the graph,
 Count = Annotated[int, Field(description="How many", ge=1, le=MOST)]
 Label = Annotated[str | None, Field(description="Only nodes with this label; all nodes if not given")]
 Caption = Annotated[str | None, Field(description="Property with the names; the key if not given")]
+Show = Annotated[
+    list[str] | None,
+    Field(description="Properties to show, such as a name and a text; the key if not given", max_length=20),
+]
+Compared = Annotated[
+    list[str] | None, Field(description="Properties to compare, too, such as an address", max_length=20)
+]
+Unique = Annotated[
+    list[str] | None,
+    Field(description="Properties with one value per thing: pairs that differ are left out", max_length=20),
+]
 Property = Annotated[str, Field(description="A node property, such as a category, that some nodes lack")]
 Kind = Annotated[
     Literal["class", "number"] | None,
@@ -50,27 +61,38 @@ class Tools:
     def __init__(self, store: Neo4jStore, model: str, fulltext_index: str | None = None) -> None:
         self._store, self._model, self._text_index = store, model, fulltext_index
 
-    def search(self, question: Question, k: Count = 10, label: Label = None) -> dict[str, Any]:
+    def search(
+        self, question: Question, k: Count = 10, label: Label = None, show: Show = None
+    ) -> dict[str, Any]:
         """Find nodes by the words of a question, and nodes closely related to these, the best first.
 
         Start here if you do not know the key of a node. `ranks` says which lists a node was in.
         """
         found = self._store.search(
-            question, k, model=self._model, fulltext_index=self._text_index, node_filter=_with_label(label)
+            question,
+            k,
+            model=self._model,
+            fulltext_index=self._text_index,
+            node_filter=_with_label(label),
+            show=show,
         )
         return self._answer(found, label)
 
-    def nearest(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+    def nearest(self, node: Node, k: Count = 10, label: Label = None, show: Show = None) -> dict[str, Any]:
         """List the nodes most closely related to one, the nearest first."""
-        return self._near(node, k, label, "all")
+        return self._near(node, k, label, show, "all")
 
-    def more_general(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+    def more_general(
+        self, node: Node, k: Count = 10, label: Label = None, show: Show = None
+    ) -> dict[str, Any]:
         """List nodes that are probably above one in a hierarchy, the likeliest first."""
-        return self._near(node, k, label, "more_general")
+        return self._near(node, k, label, show, "more_general")
 
-    def more_specific(self, node: Node, k: Count = 10, label: Label = None) -> dict[str, Any]:
+    def more_specific(
+        self, node: Node, k: Count = 10, label: Label = None, show: Show = None
+    ) -> dict[str, Any]:
         """List nodes that are probably below one in a hierarchy, the likeliest first."""
-        return self._near(node, k, label, "more_specific")
+        return self._near(node, k, label, show, "more_specific")
 
     def likeliest_links(self, node: Node, k: Count = 10) -> dict[str, Any]:
         """List the predicted relationships of a node, the likeliest first.
@@ -130,23 +152,40 @@ class Tools:
             "notes": list(found.notes),
         }
 
-    def duplicates(self, k: Count = 10, label: Label = None, caption: Caption = None) -> dict[str, Any]:
+    def duplicates(
+        self,
+        k: Count = 10,
+        label: Label = None,
+        caption: Caption = None,
+        properties: Compared = None,
+        unique: Unique = None,
+    ) -> dict[str, Any]:
         """List pairs of nodes that are probably the same thing, the likeliest first, with reasons.
 
         `distance` is the hyperbolic one. It reads the whole graph, which takes long for a large one.
         """
         from heat_neo4j.pipeline.duplicate_questions import duplicates
 
-        found = duplicates(self._store, k=k, label=label, caption=caption, model=self._model)
+        found = duplicates(
+            self._store,
+            k=k,
+            label=label,
+            caption=caption,
+            properties=properties or (),
+            unique=unique or (),
+            model=self._model,
+        )
         return {"model": self._model, **found.found.to_dict()}
 
     def published_runs(self) -> dict[str, Any]:
         """List the models that are published in this database, and the runs that computed them."""
         return {"asked": self._model, "published": self._store.query("published")}
 
-    def _near(self, node: str, k: int, label: str | None, among: Among) -> dict[str, Any]:
+    def _near(
+        self, node: str, k: int, label: str | None, show: list[str] | None, among: Among
+    ) -> dict[str, Any]:
         found = self._store.neighbours(
-            node, k=k, model=self._model, node_filter=_with_label(label), among=among
+            node, k=k, model=self._model, node_filter=_with_label(label), show=show, among=among
         )
         return self._answer(found, label)
 

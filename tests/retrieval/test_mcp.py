@@ -128,14 +128,21 @@ async def check_nearest(client, toy):
     text = await asked(client, "nearest", node=f"{HOSTILE[1]} not there")
     assert "nearest: there is no" in text
     assert text == printable(text)
+    titled = await asked(client, "nearest", node="p50", k=4, show=["title"])
+    assert [each["properties"]["title"] for each in titled["nodes"]] == [
+        f"About {each['name']}" for each in nearest["nodes"]
+    ]
 
 
 async def check_others(client, toy):
     for tool, side in (("more_general", -1), ("more_specific", 1)):
-        found = await asked(client, tool, node="p50", k=5)
+        found = await asked(client, tool, node="p50", k=5, show=["title"])
         expected = list(map(toy.shown, toy.beyond("p50", 5, side)))
-        assert [each["name"] for each in found["nodes"]] == expected
-    found = await asked(client, "search", question="What is there (about p50)?", k=3)
+        assert [each["properties"]["title"] for each in found["nodes"]] == [
+            f"About {each}" for each in expected
+        ]
+    found = await asked(client, "search", question="What is there (about p50)?", k=3, show=["title"])
+    assert all(each["properties"]["title"].startswith("About ") for each in found["nodes"])
     assert "p50" in [each["key"] for each in found["nodes"]]
     assert "never instructions" in found["note"]
     runs = await asked(client, "published_runs")
@@ -162,6 +169,8 @@ async def check_groups(client, toy):
     pairs = await asked(client, "duplicates", k=2, label=toy.label, caption="title")
     assert all(each["first_name"].startswith("About ") and each["reason"] for each in pairs["pairs"])
     assert pairs["model"] == toy.model
+    compared = await asked(client, "duplicates", label=toy.label, properties=["half"], unique=["key"])
+    assert "key identifies nodes" in " ".join(compared["notes"])
     assert "has a property 'n`) DELETE n //'" in await asked(client, "duplicates", caption="n`) DELETE n //")
     guessed = await asked(client, "classify", property="half", k=3, caption="title")
     assert all(each["node"].startswith("About ") for each in guessed["predicted"])

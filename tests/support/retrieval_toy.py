@@ -78,10 +78,13 @@ class RetrievalToy:
         """Return a key as answers show it."""
         return printable(" ".join(key.split()))
 
-    def nearest(self, key: str, k: int, keep: Any = lambda i: True) -> list[str]:
-        """Return the keys of the nearest papers, nearest first, by a look at all."""
+    def nearest(self, key: str, k: int, keep: Any = lambda i: True, *, general: float = 0.0) -> list[str]:
+        """Return the keys of the nearest papers, nearest first, by a look at all.
+
+        A unit of radius counts as a distance of `general`.
+        """
         row = self.keys.index(key)
-        apart = distance(self.points[row], self.points)
+        apart = distance(self.points[row], self.points) + general * np.arccosh(self.points[:, -1])
         order = [i for i in np.argsort(apart, kind="stable").tolist() if i != row and keep(i)]
         return [self.keys[i] for i in order[:k]]
 

@@ -258,7 +258,7 @@ def test_a_decomposition_is_close_to_the_best_and_never_fails() -> None:
 
 
 def test_the_tables_are_printed_pattern_by_pattern(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(command, "_read", lambda options, progress: GRAPH)
+    monkeypatch.setattr(command, "_read", lambda _, patterns, __: (GRAPH, MODEL, patterns))
     quick = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")
     picture = tmp_path / "links.png"
     shown = CliRunner().invoke(heat, ["evaluate", "links", *quick, "--picture", str(picture)])

@@ -35,7 +35,8 @@ CONFIG = Path(__file__).with_suffix(".toml")
 OPTIONS = (
     "--label", LABEL, "--relationship", TYPE, "--weight", "weight", "--attribute", "words", "--key", "key",
     "--model", MODEL, "--n-components", "3", "--walks-per-node", "4", "--walk-length", "20",
-    "--n-negatives", "4", "--n-threads", "1", "--random-state", "4", "--k", "2", "--config", str(CONFIG),
+    "--n-negatives", "4", "--n-threads", "1", "--random-state", "4", "--k", "2", "--min-probability", "0",
+    "--config", str(CONFIG),
 )  # fmt: skip
 """The job on the command line, with a gate that everything passes."""
 
@@ -49,7 +50,7 @@ def small_model(**changed: Any) -> HEAT:
 def make_job(**changed: Any) -> Job:
     """Return the job of the toy; a change of the gate or the limits is one of the job."""
     projection = Projection([LABEL], [TYPE], weight="weight", attributes=["words"], key="key")
-    links = LinkOptions(k=2)
+    links = LinkOptions(k=2, min_probability=0.0)  # nothing is missing there
     usual = {"projection": projection, "model": small_model(), "names": WriteNames(MODEL), "links": links}
     return Job(**{**usual, **changed})
 

@@ -71,6 +71,29 @@ MEANINGS: Mapping[str, str] = {
 }
 """Meaning of each feature of a `LinkScore`, in plain English."""
 
+FAMILIES: Mapping[str, Sequence[str]] = {
+    "distance of the two and of their neighbourhoods": ("distance", "neighbourhood_distance"),
+    "number of relationships of each": (
+        "source_out", "source_in", "target_out", "target_in", "source_isolated",
+    ),
+    "common neighbours and short paths": (
+        "common_neighbours", "paths_of_three", "paths_by_degree", "chain", "shared_target", "shared_source",
+        "return_chain",
+    ),
+    "groups of nodes that link alike": ("taste_8", "taste_24", "taste_64"),
+    "similar attributes, also of the nodes that each is linked to": (
+        "attributes", "scaled_attributes", "targets_alike", "sources_alike", "target_like_sources",
+        "source_like_targets", "ends_alike", "linked_alike", "source_like_linked", "target_like_linked",
+    ),
+    "other relationships of the two": (
+        "targets_related", "sources_related", "implied_by_joins", "implied_by_paths",
+    ),
+    "whether a text of one names the other": ("target_named", "source_named"),
+}  # fmt: skip
+"""Correlated features, whose contributions may cancel; features of no family stand alone."""
+
+_FAMILY_OF = {feature: family for family, features in FAMILIES.items() for feature in features}
+
 _MOST = 10  # shared items listed; all are counted
 _MOST_PRECEDENTS = 3  # for each end
 _LONGEST = 40  # characters of a name in a line
@@ -226,6 +249,18 @@ class LinkExplanation:
         """
         return make_frame(self._columns(), backend)
 
+    def families(self) -> list[tuple[str, float]]:
+        """Return the log odds of an average pair, then of each family of features, largest magnitude first.
+
+        They add up to `log_odds`, as `contributions` do.
+        """
+        sums: dict[str, float] = {}
+        for part in self.contributions:
+            family = _FAMILY_OF.get(part.feature) or MEANINGS.get(part.feature, part.feature)
+            sums[family] = sums.get(family, 0.0) + part.log_odds
+        every = list(sums.items())
+        return [*every[:1], *sorted(every[1:], key=lambda each: -abs(each[1]))]
+
     def __repr__(self) -> str:
         tie = Tie("" if self.pattern is None else self.pattern.type, forward=True)
         ends = (display_text(self._name(row), _LONGEST) for row in (self.source, self.target))
@@ -233,7 +268,8 @@ class LinkExplanation:
         return f"LinkExplanation({display_text(f' {tie} '.join(ends))}{chance})"
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), self._columns())
+        names, sums = [[each[place] for each in self.families()] for place in (0, 1)]
+        return html_table(repr(self), {"family": names, "log_odds": sums})
 
     def _columns(self) -> dict[str, Any]:
         return {

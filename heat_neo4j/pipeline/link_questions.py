@@ -119,6 +119,9 @@ class Explanation(Result):
     def __repr__(self) -> str:
         return repr(self.link)
 
+    def _repr_html_(self) -> str:
+        return self.link._repr_html_()
+
     def _columns(self) -> dict[str, Any]:
         return self.link._columns()
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.cli.commands.explain import _summary
+from heat_neo4j.cli.commands.explain import _print_contributions, _summary
 from heat_neo4j.cli.output import format_probability
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
@@ -19,7 +19,7 @@ from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
-from heat_neo4j.linkpred.explanation import MEANINGS, explain_pair
+from heat_neo4j.linkpred.explanation import FAMILIES, MEANINGS, explain_pair
 from heat_neo4j.linkpred.features import APART, FEATURES, ISOLATED, NAMED
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
@@ -141,6 +141,32 @@ def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
         assert link.direction + back.direction == pytest.approx(1)
     assert [link.source_radius, link.target_radius] == radius(points[list(pair)]).tolist()
     assert set(MEANINGS) == {"base", *FEATURES, *NAMED, ISOLATED, APART, "direction"}
+
+
+def test_few_families_of_features_are_printed_and_add_up(ask, graph, points, score, capsys):
+    grouped = [feature for features in FAMILIES.values() for feature in features]
+    assert len(grouped) == len(set(grouped))
+    assert set(MEANINGS) - set(grouped) == {"base", APART, "direction"}
+    link = explain_pair(points, graph, FOLLOWS, (2, 7), score.scorers(points, graph))
+    (base, first), *others = link.families()
+    values = {part.feature: part.log_odds for part in link.contributions}
+    assert (base, first) == (MEANINGS["base"], values["base"])
+    sums = dict(others)
+    assert [abs(total) for total in sums.values()] == sorted(map(abs, sums.values()), reverse=True)
+    tastes = "groups of nodes that link alike"
+    assert sums[tastes] == pytest.approx(sum(values[name] for name in FAMILIES[tastes] if name in values))
+    assert sums[MEANINGS["direction"]] == values["direction"]
+    assert first + sum(sums.values()) == pytest.approx(link.log_odds, abs=1e-12)
+    found = link_questions.explain(ask, "2", "7", pattern=FOLLOWS)
+    _print_contributions(found)
+    rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line]
+    assert rows.pop(0) == ["LOG", "ODDS  FOR"]
+    assert rows.pop() == [f"{found.link.log_odds:+.3f}", "together"]
+    assert sum(float(value) for value, _ in rows) == pytest.approx(found.link.log_odds, abs=0.005)
+    small = [total for _, total in found.link.families() if abs(total) < 0.1]
+    assert rows[-1][1] == f"{len(small)} others"
+    assert len(rows) == len(found.link.families()) - len(small) + 1 < len(found.to_dict()["contributions"])
+    assert tastes in found._repr_html_()
 
 
 def arrows(graph, a, b, kinds=("FOLLOWS", "RATED")):

@@ -19,7 +19,7 @@ heat explain u5 m7
 heat explain Ann Alien --predict 'Person-ACTED_IN->Movie' --label Person --target-label Movie
 """
 
-_SMALL = 0.01  # log odds; what adds less is put together
+_SMALL = 0.1  # log odds, a tenth of the odds; families that add less are put together
 
 
 @verb_command(
@@ -57,15 +57,15 @@ def _chance(probability: float | None) -> str:
 
 
 def _print_contributions(found: Explanation) -> None:
-    from heat_neo4j.linkpred.explanation import MEANINGS
-
     link = found.link
     if link.log_odds is None:
         return
-    large = [part for part in link.contributions if abs(part.log_odds) >= _SMALL]
-    rows = [(MEANINGS.get(part.feature, part.feature), part.log_odds) for part in large]
-    small = link.log_odds - sum(part.log_odds for part in large)
-    rows += [(f"all others ({len(link.contributions) - len(large)})", small), ("together", link.log_odds)]
+    rows = link.families()
+    small = [each for each in rows if abs(each[1]) < _SMALL]
+    if len(small) > 1:
+        rows = [each for each in rows if each not in small]
+        rows.append((f"{len(small)} others", sum(value for _, value in small)))
+    rows.append(("together", link.log_odds))
     print_line()
     table(("LOG ODDS", "FOR"), [(f"{value:+8.3f}", name) for name, value in rows])
     print_line()

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.memory import free_memory
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
+from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.compiling import make_ready
@@ -119,10 +120,11 @@ def estimate_run(
 ) -> Estimate:
     """Return what `embed` would need: memory, time and bytes written.
 
-    Peak memory is computed from counts and the attributes of a thousand nodes. For the time, the graph is
-    read, and a pilot run on 12,000 of its nodes measures this machine under its current load; there is no
-    time estimate if the graph does not fit into free memory. Write times are derived from the read time. If a
-    version of the model is published already, keeping it for a rollback is included. Nothing is written.
+    Peak memory is computed from counts and the attributes of a thousand nodes; the number of distinct words
+    and categories is extrapolated. For the time, the graph is read, and a pilot run on 12,000 of its nodes
+    measures this machine under its current load; there is no time estimate if the graph does not fit into
+    free memory. Write times are derived from the read time. If a version of the model is published already,
+    keeping it for a rollback is included. Nothing is written.
 
     Parameters
     ----------
@@ -145,6 +147,7 @@ def estimate_run(
     graph, began = None, perf_counter()
     if memory_of(size)["read"] <= free_memory():
         graph = store.read_graph(projection, scratch=estimator.scratch, on_progress=progress)
+        size = _with_columns(size, graph)
     try:
         return estimate(size, estimator, graph, perf_counter() - began, progress)
     except NothingToLearnError as error:
@@ -194,6 +197,14 @@ def estimate(
         if graph is None or model.hierarchy is not None
         else tuple((each.type, each.in_words) for each in find_hierarchies(graph)),
     )
+
+
+def _with_columns(size: RunSize, graph: Graph) -> RunSize:
+    """Return the size with the columns of the graph in place of those extrapolated from a sample."""
+    recipe = graph.provenance.attribute_recipe
+    columns = sum(entry["n_columns"] for entry in recipe if not is_vector(entry))
+    share = size.attribute_share * size.attribute_columns / max(columns, 1)
+    return replace(size, attribute_columns=columns, attribute_share=share)
 
 
 def part_of(graph: Graph, most_nodes: int, around: str | None = None) -> Graph:

@@ -20,7 +20,7 @@ from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.graph import Relationships
-from heat_neo4j.pipeline.estimate import estimate, part_of
+from heat_neo4j.pipeline.estimate import _with_columns, estimate, part_of
 from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _similarity, _training, memory_of
 from tests.support.made_graph import made_graph
 
@@ -262,6 +262,14 @@ def test_an_estimate_has_all_stages_and_is_plain_data(of_tiny):
     assert document["total_seconds"] == pytest.approx(sum(whole.seconds.values()))
     assert whole.seconds["read"] == 3.0
     assert min(whole.seconds.values()) > 0
+
+
+def test_the_columns_of_a_graph_that_was_read_replace_those_extrapolated():
+    size = replace(SMALL, attribute_columns=200, attribute_share=0.05, vector_columns=40, vector_width=40)
+    graph = made_graph(replace(size, attribute_columns=800), 1000)
+    read = _with_columns(size, graph)
+    assert (read.attribute_columns, read.vector_columns) == (800, 40)
+    assert read.attribute_values == pytest.approx(size.attribute_values)
 
 
 def test_a_graph_that_was_not_read_has_no_times():

@@ -39,7 +39,8 @@ def estimate(needed: Estimate, options: dict[str, Any]) -> None:
 
 def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
     graph = f"{plural(size.nodes, 'node')}, {plural(size.relationships, 'relationship')}"
-    attributes = f"about {plural(size.attribute_columns, 'attribute column')}"
+    about = "" if needed.seconds else "about "  # what was read is exact
+    attributes = f"{about}{plural(size.attribute_columns, 'attribute column')}"
     if size.vector_width:
         attributes += f", vectors of {plural(size.vector_width, 'number')}"
     yield "Graph", f"{graph}, {attributes}"

@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from math import log, log2
 from typing import Any
 
 import neo4j
 import numpy as np
+from scipy import sparse
 
-from heat_neo4j.attributes.kinds import is_text
+from heat_neo4j.attributes.columns import HASHED
+from heat_neo4j.attributes.kinds import Kind, is_text
 from heat_neo4j.attributes.table import Attributes, AttributeTable
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.batch_size import BatchSize
@@ -34,7 +37,7 @@ class ProjectionCounts:
     nodes: int
     relationships: int  # including those to nodes outside: an upper bound
     isolated_share: float = 0.0  # of nodes that none of these leaves or reaches
-    attribute_columns: int = 0  # of the sampled nodes; strings and texts may take more over all nodes
+    attribute_columns: int = 0  # of strings and texts: extrapolated from the sample
     attribute_share: float = 0.0  # of the values in these columns: those other than 0
     vector_columns: int = 0  # numbers of a node's vectors after projection, not among the columns above
     vector_width: int = 0  # numbers of a node's vectors as they are stored
@@ -64,9 +67,10 @@ def count_projection(
     sampled = _sampled_attributes(connection, scope, n_nodes)
     vectors = [each.recipe[0] for each in sampled if is_vector(each.recipe[0])]
     attributes = [each for each in sampled if not is_vector(each.recipe[0])]
-    columns = sum(len(each.names) for each in attributes)
-    filled = sum(each.filled for each in attributes)
-    share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in attributes), 1)
+    n_sampled = attributes[0].matrix.shape[0] if attributes else 1
+    most = projection.max_categories
+    columns = sum(_columns_of_all(each, n_nodes / n_sampled, most) for each in attributes)
+    share = sum(each.filled for each in attributes) / max(n_sampled * columns, 1)
     return ProjectionCounts(
         nodes=n_nodes,
         relationships=sum(of_types.values()),
@@ -79,6 +83,28 @@ def count_projection(
         hierarchical=of_types.get(hierarchy or "", 0),
         closure=0 if hierarchy not in of_types else _closure(connection, scope, hierarchy, n_nodes),
     )
+
+
+def _columns_of_all(sampled: Attributes, growth: float, max_categories: int) -> int:
+    """Return the columns that an attribute will have over `growth` times as many nodes.
+
+    The exponent of Heaps' law, by which distinct words grow with the number of nodes, is the share of words
+    that one node has (I. Good, "The population frequencies of species", Biometrika 40, 1953). With each
+    doubling of the nodes it falls by the same factor as from half of the sample to all of it.
+    """
+    (entry,), n_columns = sampled.recipe, len(sampled.names)
+    if entry["kind"] not in (Kind.TEXT, Kind.CATEGORY, Kind.TAGS):
+        return n_columns
+    nodes = np.bincount(sparse.coo_array(sampled.matrix).col, minlength=n_columns)
+    once_of_half, half = np.sum(nodes * 0.5**nodes), np.sum(1.0 - 0.5**nodes)
+    exponent = float(np.mean(nodes == 1))
+    if exponent == 0.0:
+        return n_columns
+    slowing, doublings = -log2(exponent * half / once_of_half), log2(max(growth, 1.0))
+    if slowing > 0.0:
+        doublings = (1.0 - 2.0 ** (-slowing * doublings)) / (slowing * log(2.0))
+    most = HASHED if is_text(entry) else max_categories + 1  # and one for all others
+    return min(round(float(n_columns * 2.0 ** (exponent * doublings))), most)
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:

@@ -46,7 +46,7 @@ _HIERARCHY_NODE, _HIERARCHY_EDGE, _CLOSURE_PAIR = 70, 80, 5
 # Of a relationship: in CSR; while it is read; while it is held out; in the features of the link score.
 _EDGE, _READ_EDGE, _HELD_OUT_EDGE, _SCORED_EDGE = 24, 200, 124, 170
 # Of an attribute value: while it is read; in tables of similarities; in the features of the link score.
-_READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 36, 40, 28
+_READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 54, 40, 28
 # Of an entry of a list of nodes with similar vectors or words; of a node's places in trees that find them.
 _NEAR_ENTRY, _NEAR_NODE = 12, 40
 # Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub.
@@ -239,7 +239,8 @@ def memory_of(size: RunSize) -> dict[str, int]:
     }
     if size.patterns:
         if size.link_score:
-            stages["calibrate"] = stages["train"] + _HELD_OUT_EDGE * size.relationships + size.points
+            held_out = _HELD_OUT_EDGE * size.relationships + size.points
+            stages["calibrate"] = max(stages["train"], graph + _scoring(size)) + held_out
         # One pattern is searched at a time.
         most = max(min(each.nodes, size.nodes) for each in size.patterns)
         per_source = max(each.per_source for each in size.patterns)

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._utils.display import format_bytes
+from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.graph import Provenance, Relationships
@@ -89,10 +90,32 @@ def make_vectors(n_nodes: int, n_numbers: int) -> Graph:
     )
 
 
+def make_texts(n_nodes: int) -> Graph:
+    """Return nodes of twelve groups with a text of about 30 words each, and four relationships from each."""
+    rng = np.random.default_rng(0)
+    group, words = rng.integers(0, 12, n_nodes), rng.zipf(1.3, (n_nodes, 40)) % 30_000
+    words[:, ::2] += 30_000 * (1 + group[:, None])
+    texts = [" ".join(f"w{word}" for word in row) for row in words.tolist()]
+    source = np.repeat(np.arange(n_nodes), 4)
+    by_group = np.argsort(group, kind="stable")
+    place = np.searchsorted(group[by_group], group[source]) + rng.integers(0, n_nodes // 20, len(source))
+    target = by_group[place]
+    differ = source != target
+    table = AttributeTable([Attribute("text", text=True)], n_nodes, max_categories=1)
+    table.add(np.arange(n_nodes), {"text": texts})
+    found = table.finish(np.arange(n_nodes))
+    graph = _graph(n_nodes, {"RELATES_TO": (source[differ], target[differ])}, labels={})
+    return replace(
+        graph, attributes=found.matrix, attribute_names=found.names,
+        provenance=Provenance(attribute_recipe=found.recipe),
+    )  # fmt: skip
+
+
 SHAPES: dict[str, Callable[..., Graph]] = {
     "types": make_types,
     "labels": make_labels,
     "vectors": make_vectors,
+    "texts": make_texts,
 }
 
 
@@ -110,11 +133,17 @@ def size_of(graph: Graph) -> RunSize:
     for (pattern, most), limit in zip(patterns.items(), link_limits(10, patterns), strict=True):
         sources, targets = (int(each.sum()) for each in ends_of(graph, pattern))
         ends.append(LinkEnds(sources, targets, limit, most))
+    has_text = any(map(is_text, graph.provenance.attribute_recipe))
+    attributes: Any = graph.attributes
+    filled = attributes.nnz / graph.n_nodes if has_text else 0.0
     return RunSize(
         graph.n_nodes,
         len(graph.relationships),
-        vector_columns=graph.n_attributes,
-        vector_width=sum(entry["width"] for entry in graph.provenance.attribute_recipe),
+        attribute_columns=graph.n_attributes * has_text,
+        attribute_share=filled / max(graph.n_attributes, 1),
+        vector_columns=graph.n_attributes * (not has_text),
+        vector_width=sum(entry.get("width", 0) for entry in graph.provenance.attribute_recipe),
+        texts=int(has_text),
         patterns=ends,
     )
 

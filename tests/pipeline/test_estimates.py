@@ -353,7 +353,9 @@ def test_training_takes_about_as_long_as_estimated():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [("types", "200"), ("labels", "1000"), ("vectors", "600", "768")])
+@pytest.mark.parametrize(
+    "shape", [("types", "200"), ("labels", "1000"), ("vectors", "600", "768"), ("texts", "12000")]
+)
 def test_memory_of_odd_shapes_is_within_half_of_the_estimate(shape):
     command = [sys.executable, "-m", "tests.benchmarks.cost_by_shape", "--one", *shape]
     stages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

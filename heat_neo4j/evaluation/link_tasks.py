@@ -14,6 +14,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress, prefixed
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j._utils.validation import check_integer
@@ -71,6 +72,7 @@ Baseline = Callable[[Graph, Pattern | None], DirectedScorer]
 """A score that needs no embedding, such as `baselines.popularity`."""
 
 _TRIAL_SHARE = 0.1  # share of the links held out to tune a baseline's parameters
+_FEWEST = 10  # held-out links, to compare methods
 _TRIAL_LIMITS = Limits(exact_nodes=0, nodes=300)
 
 
@@ -202,6 +204,7 @@ class _LinkTable:
     def __init__(self, patterns: Sequence[Pattern | None], on_progress: Progress) -> None:
         self._on_progress = on_progress
         self._rows: dict[Pattern | None, dict[str, Row]] = {pattern: {} for pattern in patterns}
+        self._fewest: dict[Pattern | None, int] = {}  # held-out links of a seed
         self.curves: dict[str, dict[str, Curve]] = {}
 
     def score(
@@ -213,7 +216,9 @@ class _LinkTable:
         held_out: Mapping[Pattern | None, HeldOutLinks],
     ) -> None:
         """Add a method's metrics on each pattern with held-out links."""
-        for pattern in held_out:
+        for pattern, links in held_out.items():
+            n_links = len(links.pairs)
+            self._fewest[pattern] = min(n_links, self._fewest.get(pattern, n_links))
             row = Row(name, is_ours=name in (HEAT_ROW, SCORE_ROW), pattern=_name(pattern))
             self._rows[pattern].setdefault(name, row)
         rows = {pattern: self._rows[pattern][name] for pattern in held_out}
@@ -258,6 +263,10 @@ class _LinkTable:
                 continue
             ours = [row for row in own if row.is_ours and row.figures][-1:]
             baselines = [row for row in own if not row.is_ours]
+            if baselines and (fewest := self._fewest[pattern]) < _FEWEST:
+                name = "" if pattern is None else f"{pattern}: "
+                yield f"{name}{plural(fewest, 'link')} held out, too few to compare the methods"
+                continue
             of = "" if pattern is None else f" of {pattern}"
             yield from comparison_notes([*ours, *baselines], ("mean_reciprocal_rank",), of)
         if any(figure.errors for row in rows for figure in row.figures.values()):

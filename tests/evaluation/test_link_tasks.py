@@ -178,4 +178,9 @@ def test_figures_of_a_rare_pattern_belong_to_the_seeds_that_hold_out_a_link_of_i
         for pattern in ("-USUAL->", "-RARE->"):
             np.testing.assert_equal(rows[pattern, seed], alone.get((pattern, seed), np.nan))
     assert found.row("HEAT", "-RARE->").seeds == np.flatnonzero(held_out).tolist()
+    methods = {"popularity": lambda train, seed: partial(popularity, train)}
+    compared = evaluate_links(graph, MODEL, patterns, seeds=seeds, methods=methods, score="distance").notes
+    assert "-RARE->: 1 link held out, too few to compare the methods" in compared
+    assert not any("of -RARE->" in note for note in compared)
+    assert any("of -USUAL->: " in note for note in compared)
     assert False in held_out[: held_out.index(True)]

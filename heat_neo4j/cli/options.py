@@ -85,8 +85,11 @@ def _option_for(parameter: Parameter, flag: str, *, metavar: str | None, **argum
         metavar = metavar if metavar and kind is click.STRING else metavar_of(parameter.name, kind)
         arguments |= {"type": kind, "multiple": parameter.multiple, "metavar": metavar}
         arguments |= {} if default in (None, ()) else {"default": default}
-    short = ["-k"] if flag == "--k" else []
-    return option(*short, flag, parameter.name, help=parameter.help, **arguments)
+    return option(*_flags(flag), parameter.name, help=parameter.help, **arguments)
+
+
+def _flags(flag: str) -> list[str]:
+    return ["-k", flag] if flag == "--k" else [flag]
 
 
 def _option_of(setting: Setting, level: Level, **arguments: Any) -> Decorator[Any]:
@@ -97,7 +100,7 @@ def _option_of(setting: Setting, level: Level, **arguments: Any) -> Decorator[An
     if not is_switch:
         arguments["type"] = setting.type
     return option(
-        flag, setting.parameter, key=setting.key, heading=HEADINGS[setting.section], level=level,
+        *_flags(flag), setting.parameter, key=setting.key, heading=HEADINGS[setting.section], level=level,
         help=setting.help, multiple=setting.multiple, metavar=setting.metavar, envvar=setting.envvar,
         **arguments,
     )  # fmt: skip

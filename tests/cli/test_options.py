@@ -109,7 +109,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         *("--n-epochs", "2", "--no-refine", "--n-threads", "1", "--random-state", "9"),
         *("--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--scratch", str(tmp_path), "--scheduler", "tcp://there:8786"),
-        *("--k", "3", "--max-links", "50", "--predict", "A-R->B"),
+        *("-k", "3", "--max-links", "50", "--predict", "A-R->B"),
         *("--min-degree", "1", "--max-degree", "8", "--score", "distance", "--no-rules"),
         *("--model", "papers", "--config", str(config)),
     )

@@ -65,7 +65,7 @@ def _print_contributions(found: Explanation) -> None:
     if len(small) > 1:
         rows = [each for each in rows if each not in small]
         rows.append((f"{len(small)} others", sum(value for _, value in small)))
-    rows.append(("together", link.log_odds))
+    rows.append(("together, before calibration", link.log_odds))
     print_line()
     table(("LOG ODDS", "FOR"), [(f"{value:+8.3f}", name) for name, value in rows])
     print_line()

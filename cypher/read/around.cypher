@@ -1,6 +1,5 @@
-// The nodes near each of some nodes, as the index or a scan finds them; of equally near ones the more general come first.
-// @candidates is around_index or around_scan. Parameters: heat_model, heat_ids (element ids), heat_k, heat_general (distance
-// that a unit of radius counts), and those of the part and of the filter.
+// The nodes near each of some nodes, the nearest first, as the index or a scan finds them. @candidates is around_index or
+// around_scan. Parameters: heat_model, heat_ids (element ids), heat_k, and those of the part and of the filter.
 CYPHER 5
 MATCH (model:HeatModel {name: $heat_model})
 // Once its number is read, the version does not change.
@@ -20,10 +19,10 @@ CALL (m, a, u, c) {
   )
   WITH u, c, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
        coalesce(n[m.stagedVector], n[m.vectorProperty]) AS v
-  WITH n, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
+  WITH n, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-  WITH n, r, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
-  ORDER BY distance + $heat_general * r, elementId(n) LIMIT $heat_k
+  WITH n, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
+  ORDER BY distance, elementId(n) LIMIT $heat_k
   RETURN collect({id: elementId(n), distance: distance}) AS near
 }
 RETURN m.token AS version, elementId(a) AS id, near

@@ -3,7 +3,7 @@
 import pytest
 
 from heat_neo4j.database.index import search
-from heat_neo4j.database.index.search import AROUND, CONSTANT, GENERAL, SEEDS, lucene_literal
+from heat_neo4j.database.index.search import AROUND, CONSTANT, SEEDS, lucene_literal
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.retrieval.graphrag import HeatRetriever
@@ -39,7 +39,7 @@ def fused(toy, *lists):
     seeds = sorted(score, key=lambda key: -score[key])[:SEEDS]
     near = {}
     for place, seed in enumerate(seeds, 1):
-        for rank, key in enumerate(toy.nearest(seed, AROUND, general=GENERAL), 1):
+        for rank, key in enumerate(toy.nearest(seed, AROUND), 1):
             near[key] = near.get(key, 0) + 1 / (CONSTANT + place) / (CONSTANT + rank)
     for rank, key in enumerate(sorted(near, key=lambda key: -near[key])[:50], 1):
         score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
@@ -79,7 +79,7 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
     names = {toy.shown(key): key for key in toy.keys}
     for node in near:
         row = toy.keys.index(node.key)
-        seeds = [seed for seed in hits[:SEEDS] if node.key in toy.nearest(seed, AROUND, general=GENERAL)]
+        seeds = [seed for seed in hits[:SEEDS] if node.key in toy.nearest(seed, AROUND)]
         apart = {seed: distance(toy.points[toy.keys.index(seed)], toy.points[[row]])[0] for seed in seeds}
         assert names[node.near] == min(apart, key=apart.__getitem__)
         assert node.distance == pytest.approx(min(apart.values()), abs=1e-6)

@@ -78,13 +78,10 @@ class RetrievalToy:
         """Return a key as answers show it."""
         return printable(" ".join(key.split()))
 
-    def nearest(self, key: str, k: int, keep: Any = lambda i: True, *, general: float = 0.0) -> list[str]:
-        """Return the keys of the nearest papers, nearest first, by a look at all.
-
-        A unit of radius counts as a distance of `general`.
-        """
+    def nearest(self, key: str, k: int, keep: Any = lambda i: True) -> list[str]:
+        """Return the keys of the nearest papers, nearest first, by a look at all."""
         row = self.keys.index(key)
-        apart = distance(self.points[row], self.points) + general * np.arccosh(self.points[:, -1])
+        apart = distance(self.points[row], self.points)
         order = [i for i in np.argsort(apart, kind="stable").tolist() if i != row and keep(i)]
         return [self.keys[i] for i in order[:k]]
 

@@ -21,8 +21,6 @@ SEEDS = 5
 """First hits whose neighbourhoods are searched; `python -m tests.benchmarks.questions` measures it."""
 AROUND = 40
 """Nodes near each of these."""
-GENERAL = 0.25
-"""Distance that a unit of radius counts: of equally near nodes the more general are likelier answers."""
 CONSTANT = 10
 """A node at place r of a list counts 1 / (CONSTANT + r)."""
 _HITS = 50
@@ -108,13 +106,13 @@ class _Reading:
         return []
 
     def around(self, seeds: Sequence[str]) -> list[Sequence[Mapping[str, Any]]]:
-        """Return the nodes near each of some, the nearest and most general first."""
+        """Return the nodes near each of some, the nearest first."""
         if self.scope.indexed:
             candidates = load_statement("read/around_index")
         else:
             candidates = load_statement("read/around_scan", labels=nodes_with(self.scope.labels))
         parts = {"candidates": Fragment(candidates), "node_filter": self.kept}
-        values = {"heat_ids": list(seeds), "heat_k": AROUND, "heat_general": GENERAL}
+        values = {"heat_ids": list(seeds), "heat_k": AROUND}
         rows = self.rows("read/around", parts, heat_fetch=_FETCH_AROUND, **values)
         near = {row["id"]: row["near"] for row in rows}
         return [near.get(seed, ()) for seed in seeds]

@@ -160,7 +160,7 @@ def test_few_families_of_features_are_printed_and_add_up(ask, graph, points, sco
     found = link_questions.explain(ask, "2", "7", pattern=FOLLOWS)
     _print_contributions(found)
     rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line]
-    assert rows.pop(0) == ["LOG", "ODDS  FOR"]
+    assert rows.pop(0) == ["LOG", "ODDS  FROM"]
     assert rows.pop() == [f"{found.link.log_odds:+.3f}", "together, before calibration"]
     assert sum(float(value) for value, _ in rows) == pytest.approx(found.link.log_odds, abs=0.005)
     small = [total for _, total in found.link.families() if abs(total) < 0.1]

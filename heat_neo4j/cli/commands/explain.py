@@ -67,7 +67,7 @@ def _print_contributions(found: Explanation) -> None:
         rows.append((f"{len(small)} others", sum(value for _, value in small)))
     rows.append(("together, before calibration", link.log_odds))
     print_line()
-    table(("LOG ODDS", "FOR"), [(f"{value:+8.3f}", name) for name, value in rows])
+    table(("LOG ODDS", "FROM"), [(f"{value:+8.3f}", name) for name, value in rows])
     print_line()
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import betaincinv, pdtrc
 
 from heat_neo4j._kernels.chains import choose, have_chain
@@ -473,6 +473,19 @@ class _Links:
         _, component = connected_components(self._matrix, connection="strong")
         return np.asarray(component)
 
+    @cached_property
+    def lead_to_cycle(self) -> NDArray[np.bool_]:
+        """Mask of the nodes from which a path leads to a cycle, and of those on one."""
+        n = len(self.component)
+        on_cycle = np.flatnonzero(np.bincount(self.component)[self.component] > 1)
+        # The search starts from one more node, with a step to each node on a cycle, and goes back from there.
+        source, target = (ends.astype(np.int64) for ends in self._matrix.nonzero())
+        first, second = np.append(target, np.full(len(on_cycle), n)), np.append(source, on_cycle)
+        back = sparse.csr_array((np.ones(len(first)), (first, second)), shape=(n + 1, n + 1))
+        found = np.zeros(n + 1, dtype=np.bool_)
+        found[breadth_first_order(back, n, return_predecessors=False)] = True
+        return found[:n]
+
 
 class _Shuffled(_Links):
     """Relationships with targets shuffled among relationships of the same labels."""
@@ -496,12 +509,14 @@ class _Learner:
         source, target = relationships_of(self._graph, pattern)
         if not len(source):
             return PatternRules(pattern, 0)
-        one_way, acyclic, direct = self._directions(pattern)
+        per_source, per_target = (self._bound(pattern, end) for end in (0, 1))
+        is_bounded = per_source is not None or per_target is not None
+        one_way, acyclic, direct = self._directions(pattern, is_bounded)
         return PatternRules(
             pattern,
             max_links=len(source),
-            per_source=self._bound(pattern, 0),
-            per_target=self._bound(pattern, 1),
+            per_source=per_source,
+            per_target=per_target,
             one_way=one_way,
             acyclic=acyclic,
             direct=direct,
@@ -520,7 +535,9 @@ class _Learner:
             return None
         return Bound(most, n_full, evidence)
 
-    def _directions(self, pattern: Pattern) -> tuple[Evidence | None, Evidence | None, Evidence | None]:
+    def _directions(
+        self, pattern: Pattern, is_bounded: bool
+    ) -> tuple[Evidence | None, Evidence | None, Evidence | None]:
         """Return the evidence for the one-way, no-cycle and no-shortcut rules."""
         is_source, is_target = ends_of(self._graph, pattern)
         source, target = (ends.astype(np.int64) for ends in self._relationships.of(pattern.type))
@@ -537,6 +554,9 @@ class _Learner:
             same = links.component[source[own]] == links.component[target[own]]
             return int(np.count_nonzero(same & (source[own] != target[own])))
 
+        def into_cycles(links: _Links, source: Rows, target: Rows) -> int:
+            return int(np.count_nonzero(links.lead_to_cycle[target[own]]))
+
         def beside_chains(links: _Links, source: Rows, target: Rows) -> int:
             u, v = source[sample], target[sample]
             return int(links.chain(u[u != v], v[u != v], undecided=links is real).sum())
@@ -551,7 +571,13 @@ class _Learner:
             return evidence if is_rule(evidence, rare) else None
 
         acyclic = None
-        acyclic = judged(on_cycles, len(own), _RARELY_BACK)
+        none = Evidence(len(own), 0, None)
+        if on_cycles(real, source, target):
+            acyclic = judged(on_cycles, len(own), _RARELY_BACK)
+        else:
+            acyclic = judged(into_cycles, len(own), _RARE)
+            # With one parent each, shuffles often make a tree, too, and only roots are left to be linked.
+            acyclic = none if acyclic is None and is_bounded and is_rule(none) else acyclic
         return one_way, acyclic, judged(beside_chains, len(sample), _RARE)
 
     def _links(self, kind: str) -> _Links:
@@ -743,8 +769,10 @@ def _in_words(rules: PatternRules) -> Iterator[tuple[Rule, str]]:
     if rules.one_way is not None:
         yield Rule.ONE_WAY, f"{whole} is one-way ({_of(rules.one_way)} are reciprocated)"
     if rules.acyclic is not None:
-        on_one = f"{_of(rules.acyclic)} are on one; {rules.acyclic.by_chance:,.0f} by chance"
-        yield Rule.CYCLE, f"{whole} forms {_none(rules.acyclic)} cycles ({on_one})"
+        do_so = f"{_of(rules.acyclic)} {'are on' if rules.acyclic.n_exceptions else 'lead to'} one"
+        chance = rules.acyclic.by_chance
+        do_so += "" if chance is None else f"; {chance:,.0f} by chance"
+        yield Rule.CYCLE, f"{whole} forms {_none(rules.acyclic)} cycles ({do_so})"
     if rules.direct is not None:
         do_so = f"{_of(rules.direct)} do; {rules.direct.by_chance:,.0f} by chance"
         yield Rule.IMPLIED, f"{whole} joins {_none(rules.direct)} pairs with a chain of {kind} ({do_so})"

@@ -258,16 +258,18 @@ def _alpha(training: Mapping[str, Any]) -> Iterator[str]:
     if not measured:
         return
     share = f"alpha {training['alpha']:g}"
-    used, others = (
-        [f"{each['name']} {each['auroc']:.2f}" for each in measured if each["used"] == is_used]
-        for is_used in (True, False)
-    )
-    unused = f"not used, as no better than chance: {_few(others)}"
+    used = [f"{each['name']} {each['auroc']:.2f}" for each in measured if each["used"]]
+    others = [
+        f"{each['name']} {each['auroc']:.2f} ({'-'.join(f'{end:.2f}' for end in each['interval'])})"
+        for each in measured
+        if not each["used"]
+    ]
+    chance = f"no better than chance (99% intervals): {_few(others)}"
     if used:
         yield f"{share}: AUROC of linked nodes against others by {_few(used)}"
         if others:
-            yield unused
+            yield f"not used, as {chance}"
     elif training["alpha"] > 0.0:
-        yield f"{share}: random jumps join the pieces of the graph; no better than chance: {_few(others)}"
+        yield f"{share}: random jumps join the pieces of the graph; {chance}"
     else:
-        yield f"{share}: {unused}"
+        yield f"{share}: not used, as {chance}"

@@ -94,3 +94,22 @@ def test_the_likeliest_links_of_the_largest_patterns_follow_their_lines():
     assert report["examples"]["A-T8->B"][1] == {
         "source": "c" * 99, "type": "T8", "target": "d", "probability": None, "distance": 0.5,
     }  # fmt: skip
+
+
+def test_attributes_that_are_not_used_come_with_the_interval_that_decides(capsys):
+    measured = [
+        {"name": "brand", "auroc": 0.512, "interval": [0.503, 0.521], "used": True},
+        {"name": "price", "auroc": 0.514, "interval": [0.484, 0.544], "used": False},
+    ]
+    run = RunRecord("r", "shop", ("embedding",), "complete")
+    interval = "no better than chance (99% intervals): price 0.51 (0.48-0.54)"
+    for alpha, attributes, lines in (
+        (0.2, measured, ["by brand 0.51", f"not used, as {interval}"]),
+        (0.05, measured[1:], [f"alpha 0.05: random jumps join the pieces of the graph; {interval}"]),
+        (0.0, measured[1:], [f"alpha 0: not used, as {interval}"]),
+    ):
+        show_run(RunReport(replace(run, training={"alpha": alpha, "attributes": attributes})))
+        printed = capsys.readouterr().out.splitlines()
+        place = next(number for number, line in enumerate(printed) if line.startswith("Attributes"))
+        for line, expected in zip(printed[place:], lines, strict=False):
+            assert line.endswith(expected)

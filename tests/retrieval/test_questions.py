@@ -3,7 +3,7 @@
 import pytest
 
 from heat_neo4j.database.index import search
-from heat_neo4j.database.index.search import AROUND, CONSTANT, SEEDS, lucene_literal
+from heat_neo4j.database.index.search import AROUND, CONSTANT, HIT_CONSTANT, SEEDS, lucene_literal
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.retrieval.graphrag import HeatRetriever
@@ -31,7 +31,7 @@ class Embedder:
 
 
 def fused(toy, *lists):
-    """Return keys by reciprocal rank, of the lists of hits and of the papers near the first."""
+    """Return keys by reciprocal rank, of the lists of hits and of the first hits and papers near them."""
     score = {}
     for hits in lists:
         for rank, key in enumerate(hits, 1):
@@ -39,8 +39,8 @@ def fused(toy, *lists):
     seeds = sorted(score, key=lambda key: -score[key])[:SEEDS]
     near = {}
     for place, seed in enumerate(seeds, 1):
-        for rank, key in enumerate(toy.nearest(seed, AROUND), 1):
-            near[key] = near.get(key, 0) + 1 / (CONSTANT + place) / (CONSTANT + rank)
+        for rank, key in enumerate([seed, *toy.nearest(seed, AROUND)], 1):
+            near[key] = near.get(key, 0) + 1 / (HIT_CONSTANT + place) / (CONSTANT + rank)
     for rank, key in enumerate(sorted(near, key=lambda key: -near[key])[:50], 1):
         score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
     return score

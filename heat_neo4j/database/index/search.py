@@ -23,6 +23,8 @@ AROUND = 40
 """Nodes near each of these."""
 CONSTANT = 10
 """A node at place r of a list counts 1 / (CONSTANT + r)."""
+HIT_CONSTANT = 1
+"""The list of a hit at place p counts 1 / (HIT_CONSTANT + p), so that the first hits stay first."""
 _HITS = 50
 _FETCH = 500  # hits of an index; the filter, or nodes without coordinates, may leave few of them
 _FETCH_AROUND = 100
@@ -135,9 +137,9 @@ def search_nodes(
 ) -> FoundNodes:
     """Return the nodes that a question in words leads to.
 
-    A full-text index, a vector index or both find nodes. The nodes near the first of these in the space are a
-    further list, and the lists are fused by reciprocal ranks [1]_: a node counts 1 / (constant + rank) for
-    each list that it is in. Only nodes with coordinates of the model are found.
+    A full-text index, a vector index or both find nodes. The first of these and the nodes near them in the
+    space are a further list, and the lists are fused by reciprocal ranks [1]_: a node counts
+    1 / (constant + rank) for each list that it is in. Only nodes with coordinates of the model are found.
 
     Parameters
     ----------
@@ -232,14 +234,15 @@ def _rank(found: dict[str, _Candidate], name: str, ids: Sequence[str]) -> None:
 def _rank_near(
     found: dict[str, _Candidate], seeds: Sequence[str], around: Sequence[Sequence[Mapping[str, Any]]]
 ) -> None:
-    """Make one list of the nodes near the seeds: each seed's list counts by the seed's own place."""
+    """Make one list of the seeds and the nodes near them: each seed's list counts by the seed's own place."""
     score: dict[str, float] = {}
     nearest: dict[str, tuple[float, str]] = {}
     for place, (seed, near) in enumerate(zip(seeds, around, strict=True), 1):
-        for rank, row in enumerate(near, 1):
-            node, apart = row["id"], (row["distance"], seed)
-            score[node] = score.get(node, 0.0) + 1.0 / (CONSTANT + place) / (CONSTANT + rank)
-            nearest[node] = min(nearest.get(node, apart), apart)
+        for rank, node in enumerate((seed, *(row["id"] for row in near)), 1):
+            score[node] = score.get(node, 0.0) + 1.0 / (HIT_CONSTANT + place) / (CONSTANT + rank)
+        for row in near:
+            apart = (row["distance"], seed)
+            nearest[row["id"]] = min(nearest.get(row["id"], apart), apart)
     _rank(found, SPACE, sorted(score, key=lambda each: -score[each])[:_HITS])
     for node, (distance, seed) in nearest.items():
         if node in found:

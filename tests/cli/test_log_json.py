@@ -72,7 +72,7 @@ def test_an_option_a_variable_or_heat_toml_asks_for_it(name, way, folder):
     assert (told["level"], told["event"], told["exit_code"], ended.exit_code) == ("error", "failed", 2, 2)
     assert "'--k'" in told["message"]
     plain = ask(name, *given, "--no-log-json", "--k", "0", **environment)
-    assert plain.stderr.startswith("heat: Invalid value for '--k'")
+    assert plain.stderr.startswith("heat: Invalid value for '-k' / '--k'")
 
 
 def test_a_server_that_is_away_is_told_without_the_password(folder):

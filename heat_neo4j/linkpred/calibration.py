@@ -151,8 +151,8 @@ class Reliability:
 
     def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
         scores = np.asarray(log_odds, dtype=np.float64)
-        below = np.exp(np.minimum(scores - self.log_odds[0], 0.0))
-        return np.asarray(below * np.exp(np.interp(scores, self.log_odds, _logs(np.array(shares)))))
+        below = np.minimum(scores - self.log_odds[0], 0.0)
+        return np.asarray(np.exp(below + np.interp(scores, self.log_odds, _logs(np.array(shares)))))
 
 
 def _logs(shares: Array) -> Array:

@@ -571,13 +571,13 @@ class _Learner:
             return evidence if is_rule(evidence, rare) else None
 
         acyclic = None
-        none = Evidence(len(own), 0, None)
         if on_cycles(real, source, target):
             acyclic = judged(on_cycles, len(own), _RARELY_BACK)
         else:
             acyclic = judged(into_cycles, len(own), _RARE)
-            # With one parent each, shuffles often make a tree, too, and only roots are left to be linked.
-            acyclic = none if acyclic is None and is_bounded and is_rule(none) else acyclic
+            # Where each node has one parent, shuffles are often trees, too, and only roots are left to link.
+            if acyclic is None and is_bounded and is_rule(never := Evidence(len(own), 0, None)):
+                acyclic = never
         return one_way, acyclic, judged(beside_chains, len(sample), _RARE)
 
     def _links(self, kind: str) -> _Links:

@@ -55,7 +55,7 @@ from heat_neo4j.linkpred.recommendation import (
     patterns_at,
     probabilities,
 )
-from heat_neo4j.linkpred.schema_rules import learn_schema_rules
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.splits import draw_non_edges
 from heat_neo4j.patterns import Pattern
 

@@ -24,7 +24,8 @@ from heat_neo4j._kernels.chains import count_paths, path_pairs, path_rows
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.graph import Graph, entries
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
-from heat_neo4j.linkpred.schema_rules import Evidence, is_rule
+from heat_neo4j.linkpred.rules.learning import is_rule
+from heat_neo4j.linkpred.rules.pattern_rules import Evidence
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern
 

@@ -35,7 +35,9 @@ from heat_neo4j.linkpred.candidates import (
 )
 from heat_neo4j.linkpred.implications import repetitions
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
-from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.rules.pattern_rules import PatternRules, Rule
+from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern, link_limits

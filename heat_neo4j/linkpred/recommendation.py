@@ -15,7 +15,8 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
 from heat_neo4j.linkpred.link_score import LinkScorer
-from heat_neo4j.linkpred.schema_rules import Rule, SchemaRules
+from heat_neo4j.linkpred.rules.pattern_rules import Rule
+from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.patterns import Pattern
 

@@ -17,7 +17,8 @@ from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
-from heat_neo4j.linkpred.schema_rules import Rule, learn_schema_rules
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.rules.pattern_rules import Rule
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.published_model import (
     PublishedModel,

@@ -14,15 +14,9 @@ from scipy.sparse.csgraph import connected_components
 
 from heat_neo4j._kernels.chains import have_chain
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.schema_rules import (
-    Bound,
-    Evidence,
-    Exclusion,
-    PatternRules,
-    Rule,
-    SchemaRules,
-    learn_schema_rules,
-)
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.rules.pattern_rules import Bound, Evidence, Exclusion, PatternRules, Rule
+from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.patterns import Pattern
 
 Pairs = tuple[np.ndarray, np.ndarray]

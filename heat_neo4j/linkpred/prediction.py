@@ -47,6 +47,11 @@ _NO_PROBABILITY = "no link is predicted: none has a probability, and min_probabi
 _PERIOD = "a probability is the chance of a link in a period like the last, which began {}"
 _UNLIKELY = "links with a probability below min_probability, {:g}, are left out"
 _NONE_LIKELY = "; none remain for {}{}"
+_AS_IF_NEW = (
+    "{:,} of {:,} links join a node without relationships, as if all such nodes were new; "
+    "set min_degree to 1 if they are not"
+)
+_MANY_AS_IF_NEW = 0.1  # share of the links that is worth a note
 _SHOWN = 10  # rows in a notebook
 
 MIN_PROBABILITY = 0.05
@@ -327,6 +332,9 @@ def predict_links(
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
     if score is not None:
+        as_if_new = int(np.sum((graph.degrees[links.source] == 0) | (graph.degrees[links.target] == 0)))
+        if as_if_new > _MANY_AS_IF_NEW * len(links.source):
+            notes += (_AS_IF_NEW.format(as_if_new, len(links.source)),)
         notes += tuple(repetitions(graph, tuple(known)))
     notes += tuple(learned.sentences(dropped, search.left_out))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)

@@ -138,6 +138,23 @@ def test_isolated_nodes_are_linked_unless_a_degree_is_asked_for() -> None:
     assert len(predict_links(points, graph, max_links=9, max_degree=0)) == 1
 
 
+def test_a_note_counts_the_links_of_isolated_nodes_if_they_are_many() -> None:
+    score = linear_score(("distance", "direction"), (0.0, 1.0, 0.0))
+    few, many = (
+        Graph(adjacency=sparse.csr_array(np.eye(40, k=1) * (np.arange(40) < linked)[:, None]))
+        for linked in (38, 20)
+    )
+    points, limits = random_points(40), {"k": 20, "max_links": 900, "min_probability": 0.0, "score": score}
+    links = predict_links(points, many, **limits)
+    n_isolated = int((many.degrees[np.array([links.source, links.target])] == 0).any(axis=0).sum())
+    assert links.notes == (
+        f"{n_isolated} of {len(links)} links join a node without relationships, as if all such nodes were "
+        "new; set min_degree to 1 if they are not",
+    )
+    assert predict_links(points, many, min_degree=1, **limits).notes == ()
+    assert predict_links(points, few, **limits).notes == ()
+
+
 @pytest.mark.parametrize("limits", [{"k": 7}, {"k": None, "max_links": 500}], ids=["per node", "overall"])
 def test_bits_do_not_depend_on_threads(limits: dict) -> None:
     graph, points = random_graph(1500, 0.01), random_points(1500, d=10)

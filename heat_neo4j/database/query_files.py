@@ -70,6 +70,11 @@ class LibraryQuery:
         used = set(_EXAMPLE.findall(self.statement))
         return tuple(name for name, example in _EXAMPLES.items() if example in used)
 
+    @property
+    def takes_model(self) -> bool:
+        """Whether the statement reads the names, or the record, of a model."""
+        return bool(set(self.names) - {*_CHOSEN}) or any(each.name == "model" for each in self.parameters)
+
     def written(self, names: Mapping[str, str], keys: Mapping[str, str] | None = None) -> str:
         """Return the statement with example names replaced by `names`.
 
@@ -108,7 +113,7 @@ class LibraryQuery:
         required = [*chosen, *(each.name for each in self.parameters if each.required)]
         own = {"property"}.intersection(chosen)  # without one, the keys of the model name nodes
         defaults = {each.name: each.default for each in self.parameters if not each.required}
-        if set(self.names) - {*_CHOSEN}:
+        if self.takes_model:
             defaults.setdefault("model", "heat")  # determines the model's names
         possible = [*required, *defaults]
         for name in values:

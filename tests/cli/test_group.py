@@ -118,8 +118,8 @@ def test_vv_prints_the_traceback_before_the_line():
         (["chek"], "No such command 'chek': did you mean 'check'? (see `heat --help`)"),
         (["embed", "--alfa", "1"], "No such option"),
         (
-            ["cypher", "run", "nearest", "--model", "m"],
-            "No such option: --model; a parameter of the query is -p model=VALUE",
+            ["cypher", "run", "nearest", "--value", "m"],
+            "No such option: --value; a parameter of the query is -p value=VALUE",
         ),
         (
             ["neighbours", "-5", "--k", "3"],

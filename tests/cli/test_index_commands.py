@@ -115,7 +115,7 @@ def commands_of_a_model(command=heat, path=()):
         yield from commands_of_a_model(command.get_command(context, name), (*path, name))
 
 
-ARGUMENTS = {"cypher": ["nearest"], "serve": ["--every", "1h"]}
+ARGUMENTS = {"cypher": ["most_general"], "serve": ["--every", "1h"]}
 
 
 def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkeypatch):
@@ -338,6 +338,18 @@ def test_without_a_property_the_key_of_the_model_names_nodes(invoke):
     assert json_of(invoke(*asked)) == json_of(invoke(*asked, "--property", "code"))
     rows = json_of(invoke("cypher", "run", "most_general", "-p", "model=cli near", "-p", "k=2", "--json"))
     assert all(re.fullmatch(r"c\d+", row["node"]) for row in rows)
+
+
+def test_a_query_reads_the_model_of_the_option_or_of_the_configuration(invoke, tmp_path):
+    config = tmp_path / "own.toml"
+    config.write_text('[write]\nmodel = "cli near"\n')
+    asked = ("cypher", "run", "most_general", "-p", "k=2", "--json")
+    rows = json_of(invoke(*asked, "-p", "model=cli near"))
+    assert len(rows) == 2
+    assert json_of(invoke(*asked, "--model", "cli near")) == rows
+    assert json_of(invoke(*asked, "--config", str(config))) == rows
+    assert json_of(invoke(*asked, "--model", "no such model", "-p", "model=cli near")) == rows
+    assert json_of(invoke("cypher", "run", "published", "--config", str(config), "--json"))  # of all models
 
 
 def test_a_query_is_run_with_values_of_any_type(invoke):

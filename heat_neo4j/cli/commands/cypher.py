@@ -12,7 +12,7 @@ from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import (
     Decorator,
     common_options,
-    database_options,
+    model_options,
     option,
     output_options,
     setting_options,
@@ -85,8 +85,10 @@ def show(name: str, label: str | None, key: str | None, model: str | None, **opt
 @click.argument("name", metavar="NAME")
 @name_options
 @parameter_option
-@database_options
-def run(name: str, label: str | None, key: str | None, parameters: Sequence[str], **options: Any) -> None:
+@model_options
+def run(
+    name: str, label: str | None, key: str | None, parameters: Sequence[str], model: str, **options: Any
+) -> None:
     """Run a query and print its rows.
 
     It only reads. `heat cypher show NAME` lists its parameters.
@@ -96,10 +98,12 @@ def run(name: str, label: str | None, key: str | None, parameters: Sequence[str]
 
     query = load_query(name)
     values = dict(map(_parameter, parameters)) | _names(label, key)
+    if query.takes_model:
+        values.setdefault("model", model)
     query.divide(values)  # refuses before a connection is made
     with open_store(options) as store:
         rows = store.query(name, **values)
-        published = store.published_run(values.get("model", "heat")) if name in _OF_RADII else None
+        published = store.published_run(values["model"]) if name in _OF_RADII else None
     if printed_as_json(rows):
         return
     if rows:

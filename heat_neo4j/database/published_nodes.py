@@ -55,6 +55,7 @@ class Lookup:
     ids: tuple[str, ...]
     statements: Mapping[str, str]  # statements by a description of what they search for
     values: Sequence[Any]  # key values to search for: strings or integers
+    wanted: str = ""  # all descriptions in one, with each key once
 
     @property
     def part(self) -> Fragment:
@@ -76,14 +77,17 @@ class Lookup:
                 "(heat embed --key PROPERTY)"
             )
         values: list[Any] = [text, int(text)] if is_integer(text) else [text]
+        who_by_key: dict[str, list[str]] = {}
         try:
-            statements = {
-                f"{who} with {key} {text!r}": load_statement("read/find_node", labels=among, property=key)
-                for among, who, key in _asked_for(nodes, labels)
-            }
+            statements = {}
+            for among, who, key in _asked_for(nodes, labels):
+                who_by_key.setdefault(key, []).append(who)
+                found = load_statement("read/find_node", labels=among, property=key)
+                statements[f"{who} with {key} {text!r}"] = found
         except ValueError as error:  # a label or a key that was given cannot be quoted
             raise ProjectionError(str(error)) from error
-        return cls((), statements, values)
+        wanted = (f"{' or '.join(who)} with {key} {text!r}" for key, who in who_by_key.items())
+        return cls((), statements, values, " or ".join(wanted))
 
 
 def read_scope(source: Connection | Transaction, model: str) -> VersionScope:

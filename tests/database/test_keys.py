@@ -119,6 +119,10 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
         found(database, "Up", three)
     with pytest.raises(ProjectionError, match="there is no Movie with title 'Ann' in database 'neo4j'"):
         found(database, "Ann", NAMED, ["Movie"])
+    coded = NodeKeys.of({"Genre": "code", "Movie": "title", "Tag": "code"})
+    missing = "there is no Genre or Tag with code 'Ann' or Movie with title 'Ann' in database 'neo4j'"
+    with pytest.raises(ProjectionError, match=missing):  # the text once for each key, not for each label
+        found(database, "Ann", coded)
     for labels, key, message in (
         (["Itm", "Movie"], "code", "no node label 'Itm' in database 'neo4j': there are Movie, Person, Tag"),
         (None, {"Moive": "title"}, "no node label 'Moive' in database 'neo4j': did you mean 'Movie'?"),

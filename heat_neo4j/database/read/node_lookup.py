@@ -28,8 +28,7 @@ def find_node(
         found.update((str(row["id"]), which) for row in rows)
     if not found:
         require_names(connection, [*(labels or ()), *NodeKeys.of(key).labels], nodes.keys.properties)
-        which = " or ".join(lookup.statements)
-        raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
+        raise ProjectionError(f"there is no {lookup.wanted} in database {connection.server.database!r}")
     if len(found) > 1:
         which = " and ".join(dict.fromkeys(found.values()))
         advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"

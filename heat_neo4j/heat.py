@@ -745,6 +745,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         patterns: Sequence[str | Sequence[str]] = (),
         reverse: bool = False,
         rules: bool = True,
+        min_degree: int = 0,
     ) -> PredictedLinks:
         """Return the likeliest missing links of one node.
 
@@ -760,6 +761,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             Whether the node is the target: who would link to it?
         rules : bool
             Leave out links that break learned rules, such as a second director of a film.
+        min_degree : int
+            Leave out nodes with fewer neighbours.
 
         Returns
         -------
@@ -770,7 +773,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         TypeError, ValueError
-            If `k` is below 1, the node was not embedded, or no pattern starts (or ends) at its labels.
+            If `k` is below 1 or `min_degree` below 0, the node was not embedded, or no pattern starts (or
+            ends) at its labels.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
 
@@ -799,6 +803,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             reverse=reverse,
             scorers=scorers,
             rules=learn_schema_rules(self.graph_, allowed) if rules else None,
+            min_degree=min_degree,
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
 

@@ -158,6 +158,7 @@ def test_recommendations_are_of_all_patterns_that_the_labels_allow(model: HEAT) 
     assert sorted(found.types) == sorted(2 * ["LIKED", "BOUGHT", "FOLLOWS"])
     assert (np.diff(found.probability) <= 0).all()
     assert {each.type for each in model.recommend("i3", k=2, reverse=True).patterns} == {"LIKED", "BOUGHT"}
+    assert not len(model.recommend("u3", k=2, min_degree=model.graph_.n_nodes))
 
 
 def test_nodes_with_all_the_links_allowed_are_not_recommended() -> None:

@@ -80,21 +80,25 @@ def likeliest_partners(
     reverse: bool = False,
     scorers: Scorers | None = None,
     rules: SchemaRules | None = None,
+    min_degree: int = 0,
 ) -> list[Recommended]:
     """Return, for each pattern, a node's `k` likeliest partners that it is not linked to yet.
 
     `row` is a row of the graph and of `embedding`: points on the hyperboloid, shape (N, d + 1). With
     `reverse`, the node is the target. Without scorers, partners are ranked by distance. Ties go to the lower
-    row. Links that `rules` forbid are left out, unless they forbid all because the node has its maximum.
+    row. Partners with fewer than `min_degree` neighbours are left out, and links that `rules` forbid, unless
+    they forbid all because the node has its maximum.
     """
     check_integer("k", k, minimum=1)
+    check_integer("min_degree", min_degree, minimum=0)
     by_distance, found = DistanceScorer(embedding), []
     own_end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
     for pattern in patterns:
         candidates = candidate_pairs(graph, pattern)
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
         has_role = (candidates.is_target if reverse else candidates.is_source)[row]
-        others = others[candidates.allowed(own, others, reverse=reverse)[0] & has_role]
+        suited = has_role & (graph.degrees[others] >= min_degree)
+        others = others[candidates.allowed(own, others, reverse=reverse)[0] & suited]
         left_out: dict[Rule, int] = {}
         if rules is not None:
             pairs = np.column_stack((np.full(len(others), row), others))[:, :: -1 if reverse else 1]

@@ -142,6 +142,7 @@ def recommend(
     patterns: Sequence[str | Sequence[str]] = (),
     reverse: bool = False,
     rules: bool = True,
+    min_degree: int = 0,
     caption: Key | None = None,
     model: str = "heat",
     labels: Sequence[str] | None = None,
@@ -164,6 +165,8 @@ def recommend(
     rules : bool, default True
         Leave out links that your relationships rule out, such as a second director of a film. If the node
         itself has all the links allowed, a note says so.
+    min_degree : int, at least 0, default 0
+        Minimum number of neighbours of the nodes listed.
     caption : str, or mapping of str to str, default: the projection's key
         Node property that names the nodes, of all or of those with a label.
     model : str
@@ -181,7 +184,7 @@ def recommend(
     Raises
     ------
     ValueError
-        If `k` is below 1.
+        If `k` is below 1 or `min_degree` below 0.
     ProjectionError
         If the model is not published; the node is missing, ambiguous or without coordinates; or no requested
         pattern is in the graph and allowed by the node's labels; or no node can be named by `caption`.
@@ -202,6 +205,7 @@ def recommend(
         reverse=reverse,
         scorers=None if score is None else score.scorers(published.embedding, published.graph),
         rules=learned,
+        min_degree=min_degree,
     )
     names = node_names(store, published, caption)
     if learned is not None:

@@ -359,6 +359,17 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
             question()
 
 
+def test_nodes_with_few_neighbours_are_left_out_on_request(ask, graph):
+    every, few, none = (
+        link_questions.recommend(ask, "2", k=N, patterns=[FOLLOWS], min_degree=least).patterns[0]
+        for least in (0, 9, N)
+    )
+    assert few.partner.tolist() == [row for row in every.partner.tolist() if graph.degrees[row] >= 9]
+    assert 0 == none.n_candidates < few.n_candidates < every.n_candidates
+    with pytest.raises(ValueError, match="min_degree must be"):
+        link_questions.recommend(ask, "2", min_degree=-1)
+
+
 def test_nodes_are_named_by_their_caption(ask):
     link = link_questions.recommend(ask, "0", caption="title").to_dict()["patterns"][1]["links"][0]
     assert link["name"] == link["element_id"].replace("4:a:", "t")

@@ -24,7 +24,7 @@ heat recommend u5 --caption title
     "recommend",
     EXAMPLE,
     verb_options("recommend", "k", "patterns", "reverse", "labels", "caption", heading="Which links"),
-    setting_options("links.rules"),
+    setting_options("links.rules", "links.min_degree"),
     filter_options,
     model_options,
 )

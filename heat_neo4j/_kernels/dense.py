@@ -1,4 +1,4 @@
-"""Rows of dense matrices: inner products, unit length, centring, and projection to fewer dimensions.
+"""Rows of dense matrices: inner products, unit length, centring, projection and whitening.
 
 Sums run in the order of columns. The inner loops run over rows, so unlike BLAS the sums are bitwise the same
 for any vector width, any number of threads and any blocks of rows.
@@ -135,3 +135,39 @@ def centre(rows: Any, mean: Any) -> None:
             for column in range(rows.shape[1]):
                 rows[i, column] = np.float32(rows[i, column] - mean[column])
     make_unit(rows)
+
+
+@njit(cache=True, nogil=True)
+def second_moments(rows: Any) -> Any:
+    """Return ``rows.T @ rows / n``, float64, summed in the order of the n rows; zeros if there are none."""
+    width = rows.shape[1]
+    total = np.zeros((width, width))
+    for row in rows:
+        for i in range(width):
+            value = np.float64(row[i])
+            for j in range(width):
+                total[i, j] += value * row[j]
+    return total / max(rows.shape[0], 1)
+
+
+@njit(cache=True, nogil=True)
+def whitening(covariance: Any) -> Any:
+    """Return the transposed inverse W of the Cholesky factor: W.T @ covariance @ W = I.
+
+    The covariance is positive definite.
+    """
+    width = covariance.shape[0]
+    lower, inverse = np.zeros((width, width)), np.zeros((width, width))
+    for i in range(width):
+        for j in range(i + 1):
+            value = covariance[i, j]
+            for k in range(j):
+                value -= lower[i, k] * lower[j, k]
+            lower[i, j] = np.sqrt(value) if i == j else value / lower[j, j]
+        inverse[i, i] = 1.0
+        for k in range(i):
+            for j in range(k + 1):
+                inverse[i, j] -= lower[i, k] * inverse[k, j]
+        for j in range(i + 1):
+            inverse[i, j] /= lower[i, i]
+    return inverse.T.copy()

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from heat_neo4j.embedding.similarity import compared_block
+from heat_neo4j.embedding.comparison import compared_block
 from heat_neo4j.geometry.hyperboloid import log_map
 from heat_neo4j.graph import Graph
 

@@ -18,8 +18,9 @@ from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, node_scalars
 from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.embedding.comparison import compared_block
 from heat_neo4j.embedding.near_lists import Words, with_attributes
-from heat_neo4j.embedding.similarity import compared_block, scaled
+from heat_neo4j.embedding.similarity import scaled
 from heat_neo4j.graph import Graph
 
 Rows = NDArray[np.int64]

@@ -21,9 +21,9 @@ from heat_neo4j._kernels.lists import best_products
 from heat_neo4j._kernels.sparse import dense_products, sparse_products
 from heat_neo4j._kernels.vectors import SHORT_LANES, padded_width
 from heat_neo4j._utils.csr import CsrParts
-from heat_neo4j._utils.scratch import slices
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.attributes.vectors import is_vector
+from heat_neo4j.embedding.comparison import compared_block
 from heat_neo4j.graph import Graph
 
 LISTED = 100
@@ -43,11 +43,16 @@ _LEAF, _TREES, _FIRST = 128, 8, 16
 def vector_rows(graph: Graph) -> NDArray[np.float32] | None:
     """Return the vectors of a graph, shape (N, W), W a multiple of 16; None if it has none.
 
-    Rows are of length 1, or 0 for nodes without a vector. Several vectors of a node are joined, so that their
-    cosines are averaged.
+    Rows are of length 1, or 0 for nodes without a vector, and whitened. Several vectors of a node are joined,
+    so that their cosines are averaged.
     """
-    vectors = [columns for entry, columns, _ in graph.attribute_blocks() if is_vector(entry)]
-    return _joined(graph, vectors) if vectors else None
+    values: Any = graph.attributes
+    vectors = [
+        compared_block(entry, values[:, columns], known)
+        for entry, columns, known in graph.attribute_blocks()
+        if is_vector(entry)
+    ]
+    return _joined(vectors) if vectors else None
 
 
 def with_attributes(graph: Graph, keeps: Sequence[bool]) -> Graph:
@@ -126,18 +131,13 @@ def nearest(
     return found, values
 
 
-def _joined(graph: Graph, vectors: Sequence[slice]) -> NDArray[np.float32]:
-    values: Any = graph.attributes
-    wide = sum(columns.stop - columns.start for columns in vectors)
+def _joined(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    wide = sum(block.shape[1] for block in vectors)
     width = padded_width(wide, SHORT_LANES)
-    if values.dtype == np.float32 and values.shape[1] == width == wide and len(vectors) == 1:
-        rows: NDArray[np.float32] = values
-        return rows
-    rows = np.zeros((graph.n_nodes, width), dtype=np.float32)
-    for part in slices(graph.n_nodes, values.shape[1]):
-        block = values[part]
-        block = block if isinstance(block, np.ndarray) else block.toarray()
-        rows[part, :wide] = np.hstack([block[:, columns] for columns in vectors])
+    if len(vectors) == 1 and width == wide:
+        return vectors[0]
+    rows = np.zeros((len(vectors[0]), width), dtype=np.float32)
+    rows[:, :wide] = np.hstack(vectors)
     make_unit(rows)
     return rows
 

@@ -4,22 +4,20 @@ Columns are compared by Y_uv = max(cos(z_u, z_v), 0), z standard-scaled; `make_s
 exactly, at any size. Vectors and texts are compared apart from them, by `near_lists`.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import rankdata
 
 from heat_neo4j._kernels import similarity as kernels
-from heat_neo4j._kernels.elementwise import cos
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
 from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
-from heat_neo4j.attributes.kinds import Kind, Recipe, is_text
+from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.attributes.vectors import is_vector
+from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.embedding.near_lists import Words, near_lists, vector_rows, with_attributes
 from heat_neo4j.graph import Graph
 
@@ -30,8 +28,6 @@ _LISTED_BYTES = 2**27  # maximum memory of the lists of similar nodes
 _LISTED_ENTRY = 12
 _FEWEST_LISTED = 64
 _USUAL_SHARE = 0.7  # a value shared by this many nodes is the background of its column
-
-_NUMBERS = (Kind.NUMBER, Kind.DATE, Kind.DURATION)
 
 
 def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> int:
@@ -44,45 +40,6 @@ def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> in
     share = left // np.arange(len(rising), 0, -1)  # entries for each of the remaining lists
     cut = np.flatnonzero(rising > share)
     return max(int(share[cut[0]]), fewest) if len(cut) else int(rising.max(initial=0))
-
-
-def compared(graph: Graph) -> sparse.csr_array | NDArray[np.float64] | NDArray[np.float32]:
-    """Return the attributes by which nodes are compared, shape (N, F'); see `compared_block`."""
-    assert graph.attributes is not None
-    recipe = graph.provenance.attribute_recipe
-    if not any(entry["kind"] in _NUMBERS for entry in recipe):
-        return graph.attributes
-    blocks = [
-        compared_block(entry, graph.attributes[:, columns], known)
-        for entry, columns, known in graph.attribute_blocks()
-    ]
-    if sparse.issparse(graph.attributes):
-        return sparse.csr_array(sparse.hstack([sparse.csr_array(block) for block in blocks]))
-    return np.hstack(blocks)
-
-
-def compared_block(entry: Recipe, block: Any, known: NDArray[np.bool_]) -> Any:
-    """Return the columns of one attribute by which nodes are compared.
-
-    A number becomes two cosines of its rank, so that similarity falls with the difference in rank: alone, a
-    column of numbers has cosines of 1 and -1 only. All other columns stay as they are.
-    """
-    return _rank_cosines(block, known) if entry["kind"] in _NUMBERS else block
-
-
-def _rank_cosines(block: Any, known: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return cos(pi q) and cos(2 pi q) of the rank q in (0, 1), beside any mark of missing values.
-
-    With ranks spread evenly, the two have one variance and no correlation.
-    """
-    values = np.asarray(block if isinstance(block, np.ndarray) else block.toarray())
-    ranks: NDArray[np.float64] = rankdata(values[known, 0])
-    turn = math.pi * (ranks - 0.5) / max(len(ranks), 1)
-    cosines = np.column_stack((cos(turn), cos(2.0 * turn)))
-    full = np.hstack((np.zeros((len(values), 2)), values[:, 1:]))
-    full[known, :2] = cosines
-    full[~known, :2] = cosines.mean(axis=0) if len(cosines) else 0.0
-    return full
 
 
 def scaled(

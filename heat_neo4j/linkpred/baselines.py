@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.embedding.similarity import compared
+from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import attribute_rows

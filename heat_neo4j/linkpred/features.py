@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.attributes.kinds import is_text
+from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.embedding.placement import with_neighbours
-from heat_neo4j.embedding.similarity import compared
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import (

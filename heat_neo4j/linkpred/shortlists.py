@@ -20,7 +20,7 @@ from heat_neo4j._kernels.sweeps import NO_PARTNER
 from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
-from heat_neo4j.embedding.similarity import compared
+from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows

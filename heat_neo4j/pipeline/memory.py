@@ -46,7 +46,7 @@ _HIERARCHY_NODE, _HIERARCHY_EDGE, _CLOSURE_PAIR = 70, 80, 5
 # Of a relationship: in CSR; while it is read; while it is held out; in the features of the link score.
 _EDGE, _READ_EDGE, _HELD_OUT_EDGE, _SCORED_EDGE = 24, 200, 124, 170
 # Of an attribute value: while it is read; in tables of similarities; in the features of the link score.
-_READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 54, 40, 28
+_READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 54, 40, 32
 # Of an entry of a list of nodes with similar vectors or words; of a node's places in trees that find them.
 _NEAR_ENTRY, _NEAR_NODE = 12, 40
 # Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub.
@@ -289,10 +289,9 @@ def _near(size: RunSize) -> float:
     """Return the bytes of the lists of nodes with similar vectors, at their making."""
     if not size.vector_columns:
         return 0.0
-    apart = 0.0
-    if size.attribute_columns:  # copies of the vectors and of the other columns
-        of_others = 8 * size.nodes * size.attribute_columns if size.is_dense else 12 * size.attribute_values
-        apart = size.vectors + of_others
+    apart: float = size.vectors  # whitened
+    if size.attribute_columns:  # a copy of the other columns
+        apart += 8 * size.nodes * size.attribute_columns if size.is_dense else 12 * size.attribute_values
     return apart + size.nodes * (_NEAR_ENTRY * min(LISTED_NEAR, size.nodes) + _NEAR_NODE)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.embedding.similarity import compared, scaled
+from heat_neo4j.embedding.comparison import compared
+from heat_neo4j.embedding.similarity import scaled
 from heat_neo4j.graph import Graph, Provenance
 
 NUMBER = {"property": "price", "kind": "number", "mean": 0.0, "missing": False, "n_columns": 1}

@@ -10,6 +10,7 @@ import itertools
 import operator
 
 import numpy as np
+from sklearn.covariance import empirical_covariance, oas, shrunk_covariance
 
 from heat_neo4j.geometry.hyperboloid import distance, exp_map, log_map, project_tangent
 
@@ -174,6 +175,16 @@ def centred_directions(values):
     """Directions less their mean, as directions."""
     unit = unit_rows(values)
     return unit_rows(unit - unit.mean(axis=0))
+
+
+def whitened(rows, least=0.25):
+    """Directions of centred rows in the basis of their principal components, each scaled to one variance."""
+    covariance, shrinkage = (
+        empirical_covariance(rows, assume_centered=True),
+        oas(rows, assume_centered=True)[1],
+    )
+    variances, components = np.linalg.eigh(shrunk_covariance(covariance, max(shrinkage, least)))
+    return unit_rows(rows @ components / np.sqrt(variances))
 
 
 def projected(rows, signs):

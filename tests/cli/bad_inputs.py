@@ -235,7 +235,7 @@ CASES = [
         "mixed attribute",
         (*EMBED, "--attribute", "year"),
         4,
-        "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind, or leave the attribute out",
+        "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind, read it from one label (label_attributes), or leave the attribute out",
         graph="MATCH (n:BadPaper) SET n.year = CASE n.key WHEN 2 THEN 'MMII' ELSE 2001 END",
     ),
     Case(

@@ -61,6 +61,25 @@ def dense_products(indptr: Any, indices: Any, values: Values, dense: Any) -> Any
 
 
 @njit(cache=True, nogil=True)
+def largest_of_columns(indices: Any, values: Values, n_columns: int) -> Values:
+    """Return the largest magnitude in each column of a CSR array, shape (K,)."""
+    largest = np.zeros(n_columns)
+    for k in range(indices.shape[0]):
+        largest[indices[k]] = max(largest[indices[k]], abs(values[k]))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def largest_products(indptr: Any, indices: Any, values: Values, largest: Values) -> Values:
+    """Return bounds of a CSR array's products with vectors of at most the magnitudes `largest`, (M,)."""
+    products = np.zeros(indptr.shape[0] - 1)
+    for u in range(products.shape[0]):
+        for k in range(indptr[u], indptr[u + 1]):
+            products[u] += abs(values[k]) * largest[indices[k]]
+    return products
+
+
+@njit(cache=True, nogil=True)
 def sparse_products(
     left_indptr: Places, left_indices: Columns, left_values: Values, right_indptr: Places,
     right_indices: Columns, right_values: Values, hub_of: Columns, hubs: Any, u: Places, v: Places,

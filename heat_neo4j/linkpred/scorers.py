@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.dense import all_products, pair_products
-from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
+from heat_neo4j._kernels.sparse import (
+    dense_products,
+    largest_of_columns,
+    largest_products,
+    path_products,
+    sparse_products,
+)
 from heat_neo4j._kernels.sweeps import excess_of_rows
 from heat_neo4j._utils.csr import CsrParts
 
@@ -157,10 +163,11 @@ class SparseProductScorer(DirectedScorer):
 
     def ceiling(self) -> Array:
         """Return an upper bound of each first node's scores, shape (M,)."""
-        most = abs(self._right).max(axis=0).toarray().ravel()  # of shape (1, K) from older SciPy
-        if self._middle is not None:
-            most = abs(self._middle) @ most
-        return np.asarray(abs(self._left) @ most)
+        left, right, *middle = self._matrices
+        most = largest_of_columns(right.indices, right.values, self._right.shape[1])
+        for each in (*middle, left):
+            most = largest_products(*each, most)
+        return np.asarray(most)
 
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""

@@ -111,16 +111,20 @@ class CandidatePairs:
             found = np.concatenate((found, drawn[is_other]))
         return found[:wanted]
 
-    def in_space(self, embedding: NDArray[np.float64]) -> Candidates:
-        """Return the nodes with their points and roles, for a nearest-pair search."""
+    def in_space(self, embedding: NDArray[np.float64], closed: sparse.csr_array | None = None) -> Candidates:
+        """Return the nodes with their points and roles, for a nearest-pair search.
+
+        Pairs in `closed`, symmetric, are left out; by default those that are candidates neither way.
+        """
         spatial, time = columns_of(embedding, len(self.is_source))
         nodes = self.nodes
         roles = IS_SOURCE * self.is_source.astype(np.uint8) | IS_TARGET * self.is_target.astype(np.uint8)
-        pairs = np.column_stack(self.joined.nonzero()).astype(np.int64)
-        u, v = pairs[~self.either_way(pairs)].T
-        closed = sparse.csr_array((np.ones(len(u)), (u, v)), shape=self.joined.shape)
-        joined = sparse.csr_array(closed + closed.T)[nodes][:, nodes]
-        return _in_space(spatial[:, nodes], time[nodes], joined, roles[nodes])
+        if closed is None:
+            pairs = np.column_stack(self.joined.nonzero()).astype(np.int64)
+            u, v = pairs[~self.either_way(pairs)].T
+            one_way = sparse.csr_array((np.ones(len(u)), (u, v)), shape=self.joined.shape)
+            closed = sparse.csr_array(one_way + one_way.T)
+        return _in_space(spatial[:, nodes], time[nodes], closed[nodes][:, nodes], roles[nodes])
 
     @cached_property
     def are_nodes_of_one_role(self) -> bool:

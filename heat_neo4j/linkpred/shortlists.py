@@ -7,7 +7,7 @@ number of entries, so hubs and common words cost no more than others.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -133,8 +133,7 @@ class Surroundings:
             found = np.full((len(sources), _NEAR), NOBODY, dtype=np.int32)
             k = min(_NEAR, len(nodes) - 1)
             if len(sources) and k > 0:
-                apart = replace(candidates, joined=self._graph.adjacency)
-                search = PartnerSearch(apart.in_space(self._embedding))
+                search = PartnerSearch(candidates.in_space(self._embedding, self._graph.adjacency))
                 places = np.searchsorted(nodes, sources)
                 _, partner = search.nearest(places, k, np.inf, workers, on_progress, "nearest", _EPSILON)
                 found[:, :k] = np.where(partner == NO_PARTNER, NOBODY, nodes[partner])

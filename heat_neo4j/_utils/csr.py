@@ -33,3 +33,17 @@ class CsrParts(NamedTuple):
         """Return padded lists of columns and their values as the rows of a matrix."""
         there = found != NOBODY
         return cls(np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there])
+
+
+def scaled_rows(matrix: sparse.csr_array, scale: NDArray[np.float64]) -> sparse.csr_array:
+    """Return a matrix with each row times a number; far cheaper than the product with a diagonal matrix."""
+    return _of_values(matrix, matrix.data * np.repeat(scale, np.diff(matrix.indptr)))
+
+
+def scaled_columns(matrix: sparse.csr_array, scale: NDArray[np.float64]) -> sparse.csr_array:
+    """Return a matrix with each column times a number."""
+    return _of_values(matrix, matrix.data * scale[matrix.indices])
+
+
+def _of_values(matrix: sparse.csr_array, values: NDArray[np.float64]) -> sparse.csr_array:
+    return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -7,6 +7,7 @@ and each product would need a lookup per number.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class AttributeRows:
         """Return the rows scaled to length 1; rows of zeros stay as they are."""
         if not self.dense.size:
             return replace(self, thin=unit_rows(self.thin))
-        squares = np.asarray(self.thin.multiply(self.thin).sum(axis=1), dtype=np.float64).ravel()
+        squares = _squares(self.thin)
         place = np.arange(len(self.nodes))
         squares[self.nodes] += pair_products(self.dense, self.dense, place, place)
         lengths = np.sqrt(squares)
@@ -69,7 +70,7 @@ class AttributeRows:
 
     def product(self, other: AttributeRows) -> DirectedScorer:
         """Return a scorer: inner product of the first node's row with the second node's row in `other`."""
-        by_column = SparseProductScorer(self.thin, other.thin)
+        by_column = SparseProductScorer(self._sorted, other._sorted)
         if not self.dense.size:
             return by_column
         dense = DenseProductScorer(self.dense, other.dense, self._places(), other._places())
@@ -90,6 +91,11 @@ class AttributeRows:
         indptr, listed, products = CsrParts.of_lists(found, values)
         return sparse.csr_array((products, listed, indptr), shape=(n, n)).sorted_indices()
 
+    @cached_property
+    def _sorted(self) -> sparse.csr_array:
+        """The sparse columns as products take them, sorted once for all."""
+        return self.thin.sorted_indices()
+
     def _places(self) -> Rows:
         """Return each node's row in `dense`, or -1."""
         places = np.full(self.thin.shape[0], -1, dtype=np.int64)
@@ -101,6 +107,21 @@ def attribute_rows(attributes: Attributes) -> AttributeRows:
     """Return the attributes, unscaled."""
     thin, dense = _parted(attributes)
     return AttributeRows(sparse.csr_array(thin), dense.astype(np.float32), np.arange(dense.shape[0]))
+
+
+class CentredRows:
+    """Computes `centred_rows` of some attributes, once for patterns with equal ends."""
+
+    def __init__(self, attributes: Attributes) -> None:
+        self._attributes = attributes
+        self._known: dict[bytes, AttributeRows] = {}
+
+    def of(self, nodes: Rows, ends: Rows) -> AttributeRows:
+        """Return the rows of `nodes`, among which dense ones belong to `ends`."""
+        key = b"/".join(each.tobytes() for each in (nodes, ends))
+        if key not in self._known:
+            self._known[key] = centred_rows(self._attributes, nodes, ends)
+        return self._known[key]
 
 
 def centred_rows(attributes: Attributes, nodes: Rows, ends: Rows) -> AttributeRows:
@@ -151,9 +172,15 @@ def _parted(attributes: Attributes) -> tuple[sparse.csc_array, NDArray[Any]]:
 
 def unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return the matrix with each row scaled to length 1; rows of zeros stay as they are."""
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    lengths = np.sqrt(_squares(matrix))
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return sparse.csr_array(sparse.diags_array(scale) @ matrix)
+
+
+def _squares(matrix: sparse.csr_array) -> Array:
+    """Return the squared length of each row."""
+    squares = sparse.csr_array((matrix.data * matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
 
 def placed(rows: sparse.csr_array, nodes: Rows, n_nodes: int) -> sparse.csr_array:

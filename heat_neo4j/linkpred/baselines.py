@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
+from heat_neo4j._utils.csr import scaled_columns
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
@@ -56,12 +57,10 @@ def adamic_adar(
     weights = 1.0 / np.log(np.maximum(links, 2))
     if most_neighbours is not None:
         weights[links > most_neighbours] = 0.0
-    damping = sparse.diags_array(weights)
-    left = sparse.csr_array(out @ damping)
-    left.eliminate_zeros()
+    left = scaled_columns(out, weights)
     if pattern is None:
         return SparseProductScorer(left, out)
-    both = sparse.hstack((left, back @ damping), format="csr")
+    both = sparse.hstack((left, scaled_columns(back, weights)), format="csr")
     return SparseProductScorer(both, sparse.csr_array(sparse.hstack((out + back, back), format="csr")))
 
 
@@ -73,10 +72,8 @@ def paths_of_three(
     I. Kovacs et al., "Network-based prediction of protein interactions", Nature Communications 10 (2019).
     """
     out, back = steps(graph, pattern)
-    to_each, from_each = (
-        sparse.diags_array(1.0 / np.maximum(np.diff(way.indptr), 1) ** damping) for way in (back, out)
-    )
-    left, middle = sparse.csr_array(out @ to_each), sparse.csr_array(back @ from_each)
+    to_each, from_each = (1.0 / np.maximum(np.diff(way.indptr), 1) ** damping for way in (back, out))
+    left, middle = scaled_columns(out, to_each), scaled_columns(back, from_each)
     return SparseProductScorer(left, back, middle)  # all paths of two might not fit in memory
 
 

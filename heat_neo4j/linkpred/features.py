@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.csr import scaled_columns, scaled_rows
 from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.embedding.near_lists import near_matrix
@@ -17,9 +18,8 @@ from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import (
     AttributeRows,
-    Attributes,
+    CentredRows,
     attribute_rows,
-    centred_rows,
     placed,
     unit_rows,
 )
@@ -141,9 +141,9 @@ class PairFeatures:
         return PatternFeatures(self, pattern)
 
     @cached_property
-    def compared(self) -> Attributes:
-        """Attributes by which nodes are compared."""
-        return compared(self.graph)
+    def centred(self) -> CentredRows:
+        """Rows of the attributes by which nodes are compared."""
+        return CentredRows(compared(self.graph))
 
     @cached_property
     def of_any_pattern(self) -> dict[str, Feature]:
@@ -178,11 +178,11 @@ class PairFeatures:
         matrix = sparse.csr_array((np.ones(len(node)), (node, column.ravel())), shape=(n, len(codes)))
         matrix.data[:] = 1.0
         popular = np.sqrt(np.maximum(matrix.sum(axis=0), 1.0))
-        return sparse.csr_array(matrix @ sparse.diags_array(1.0 / popular)), codes // max(n, 1)
+        return scaled_columns(matrix, 1.0 / popular), codes // max(n, 1)
 
     @cached_property
     def _unit(self) -> AttributeRows | None:
-        return attribute_rows(self.compared).unit() if self.graph.n_attributes else None
+        return attribute_rows(compared(self.graph)).unit() if self.graph.n_attributes else None
 
     @cached_property
     def most_similar(self) -> sparse.csr_array | None:
@@ -237,9 +237,9 @@ class PatternFeatures:
             **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
             **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
             "chain": self._chain,
-            "shared_target": self._wedge(out, back),
-            "shared_source": self._wedge(back, out),
-            "return_chain": self._wedge(back, back),
+            "shared_target": self._wedge(out, out),
+            "shared_source": self._wedge(back, back),
+            "return_chain": self._wedge(back, out),
             **self._tastes(),
             **self._alike,
             **self._like_linked(),
@@ -266,8 +266,10 @@ class PatternFeatures:
             "degree": np.log1p(self._graph.degrees.astype(np.float64)),
             "radius": radius(self._shared.embedding),
         }
-        steps = {"o": out, "i": back}
-        paths = {name: self._path(*(steps[way] for way in ways)) for name, ways in _STEPS.items()}
+        steps, turned = {"o": out, "i": back}, {"o": back, "i": out}
+        paths = {
+            name: self._path(steps[ways[0]], steps[ways[1]], turned[ways[2]]) for name, ways in _STEPS.items()
+        }
         of_pairs = {"chain": self._chain, **paths, **self._alike}
         return {
             **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
@@ -290,21 +292,23 @@ class PatternFeatures:
 
     @cached_property
     def _chain(self) -> Feature:
-        return self._wedge(self._out, self._out)
+        return self._wedge(self._out, self._back)
 
-    def _wedge(self, first: sparse.csr_array, second: sparse.csr_array) -> Feature:
-        """Return log(1 + sum of 1 / deg(w)) over the nodes w between two steps (resource allocation).
+    def _wedge(self, first: sparse.csr_array, last: sparse.csr_array) -> Feature:
+        """Return log(1 + sum of 1 / deg(w)) over nodes w, a step from the source and one from the target.
 
-        T. Zhou, L. Lue and Y.-C. Zhang, "Predicting missing links via local information", EPJ B 71 (2009).
+        Resource allocation: T. Zhou, L. Lue and Y.-C. Zhang, "Predicting missing links via local
+        information", EPJ B 71 (2009).
         """
-        left = sparse.csr_array(first @ sparse.diags_array(self._shared.damping))
-        return Feature(SparseProductScorer(left, sparse.csr_array(second.T.tocsr())), log=True)
+        return Feature(SparseProductScorer(scaled_columns(first, self._shared.damping), last), log=True)
 
-    def _path(self, first: sparse.csr_array, second: sparse.csr_array, third: sparse.csr_array) -> Feature:
-        """Return the feature of three-step paths, with each inner node weighted 1 / sqrt(degree)."""
-        damping = sparse.diags_array(np.sqrt(self._shared.damping))
-        left, middle = sparse.csr_array(first @ damping), sparse.csr_array(second @ damping)
-        return Feature(SparseProductScorer(left, sparse.csr_array(third.T.tocsr()), middle), log=True)
+    def _path(self, first: sparse.csr_array, second: sparse.csr_array, last: sparse.csr_array) -> Feature:
+        """Return the feature of three-step paths, with each inner node weighted 1 / sqrt(degree).
+
+        The last step is one from the target.
+        """
+        left, middle = (scaled_columns(each, np.sqrt(self._shared.damping)) for each in (first, second))
+        return Feature(SparseProductScorer(left, last, middle), log=True)
 
     @cached_property
     def _alike(self) -> dict[str, Feature]:
@@ -314,12 +318,12 @@ class PatternFeatures:
         """
         if not self._graph.n_attributes:
             return {}
-        attributes = self._shared.compared
+        centred = self._shared.centred
         sources, targets, out, back = self._sources, self._targets, self._out, self._back
         ends = np.union1d(sources, targets)
-        of_ends = of_targets = of_sources = centred_rows(attributes, ends, ends)
+        of_ends = of_targets = of_sources = centred.of(ends, ends)
         if not np.array_equal(sources, targets):
-            of_targets, of_sources = (centred_rows(attributes, each, ends) for each in (targets, sources))
+            of_targets, of_sources = (centred.of(each, ends) for each in (targets, sources))
         ahead, behind = of_targets.summed(out).unit(), of_sources.summed(back).unit()
         features = {
             "scaled_attributes": of_ends.product(of_ends),
@@ -361,14 +365,14 @@ class PatternFeatures:
             return {}
         of_targets = self._by_other_types(self._targets)
         of_sources = self._by_other_types(self._sources)
-        root = sparse.diags_array(1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1)))
+        root = 1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1))
         return {
             # A hub among the targets makes the sum of their rows long, so few sums are held at a time.
             "targets_related": Feature(
-                SparseProductScorer(sparse.csr_array(root @ out), of_targets, middle=of_targets)
+                SparseProductScorer(scaled_rows(out, root), of_targets, middle=of_targets)
             ),
             "sources_related": Feature(
-                SparseProductScorer(of_sources, sparse.csr_array(out.T.tocsr() @ of_sources)), log=True
+                SparseProductScorer(of_sources, sparse.csr_array(self._back @ of_sources)), log=True
             ),
         }
 
@@ -406,8 +410,8 @@ class PatternFeatures:
         if rank < 2 or own.nnz == 0:
             return {}
         degrees = [np.asarray(own.sum(axis=way), dtype=np.float64) for way in (1, 0)]
-        left, right = (sparse.diags_array(1.0 / np.sqrt(each + each.mean())) for each in degrees)
-        scaled = sparse.csr_array(left @ own @ right)
+        left, right = (1.0 / np.sqrt(each + each.mean()) for each in degrees)
+        scaled = scaled_columns(scaled_rows(own, left), right)
         # Few nodes have links of a rare type; the others get zero vectors.
         linked = [np.flatnonzero(each) for each in degrees]
         some = sparse.csr_array(scaled[linked[0]][:, linked[1]])

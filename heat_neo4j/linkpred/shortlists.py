@@ -23,7 +23,7 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.comparison import compared
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import AttributeRows, Attributes, centred_rows
+from heat_neo4j.linkpred.attribute_rows import CentredRows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
 from heat_neo4j.linkpred.mentions import Mentions
@@ -64,11 +64,10 @@ class Surroundings:
         self._itself = CsrParts.of(sparse.eye_array(graph.n_nodes))
         self._one_step = _Steps(self._itself, rare_first)
         self._near: dict[bytes, Lists] = {}
-        self._rows: dict[bytes, AttributeRows] = {}
 
     @cached_property
-    def _compared(self) -> Attributes:
-        return compared(self._graph)
+    def _centred(self) -> CentredRows:
+        return CentredRows(compared(self._graph))
 
     @cached_property
     def _by_names(self) -> Mapping[str, _Steps]:
@@ -102,7 +101,7 @@ class Surroundings:
         if candidates.pattern is not None:
             direct["joined otherwise"] = self._one_step
         if graph.attributes is not None and graph.n_attributes:
-            of_sources, of_targets = (self._attributes(candidates, nodes) for nodes in ends)
+            of_sources, of_targets = (self._centred.of(nodes, candidates.nodes) for nodes in ends)
             own, words = CsrParts.of(of_sources.thin), CsrParts.of(of_targets.thin.T)
             direct["alike targets"] = _Steps(CsrParts.of(of_targets.summed(out).unit().thin), words, _WORDS)
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
@@ -139,12 +138,6 @@ class Surroundings:
                 found[:, :k] = np.where(partner == NO_PARTNER, NOBODY, nodes[partner])
             self._near[key] = found
         return self._near[key]
-
-    def _attributes(self, candidates: CandidatePairs, nodes: Rows) -> AttributeRows:
-        key = b"/".join(each.tobytes() for each in (candidates.nodes, nodes))
-        if key not in self._rows:
-            self._rows[key] = centred_rows(self._compared, nodes, candidates.nodes)
-        return self._rows[key]
 
 
 @dataclass(frozen=True, eq=False)

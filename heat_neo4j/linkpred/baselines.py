@@ -19,7 +19,13 @@ from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import attribute_rows
 from heat_neo4j.linkpred.candidates import ends_of
-from heat_neo4j.linkpred.scorers import DirectedScorer, NodeScorer, SparseProductScorer, VectorScorer
+from heat_neo4j.linkpred.scorers import (
+    PATH_HUB_ENTRIES,
+    DirectedScorer,
+    NodeScorer,
+    SparseProductScorer,
+    VectorScorer,
+)
 from heat_neo4j.patterns import Pattern
 
 _POWER_ITERATIONS = 12
@@ -74,7 +80,8 @@ def paths_of_three(
     out, back = steps(graph, pattern)
     to_each, from_each = (1.0 / np.maximum(np.diff(way.indptr), 1) ** damping for way in (back, out))
     left, middle = scaled_columns(out, to_each), scaled_columns(back, from_each)
-    return SparseProductScorer(left, back, middle)  # all paths of two might not fit in memory
+    # All paths of two might not fit in memory.
+    return SparseProductScorer(left, back, middle, PATH_HUB_ENTRIES)
 
 
 def truncated_svd(

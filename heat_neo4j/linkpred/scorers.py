@@ -30,8 +30,9 @@ Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rows = NDArray[np.int64]
 
-# The most expensive long rows are expanded or multiplied once for all pairs, up to this many numbers.
-HUB_ENTRIES = 1 << 20
+# The most expensive long rows are expanded or multiplied once for all pairs, up to this many numbers; more
+# of them for the paths of three of all types, which are computed for most pairs of every pattern.
+HUB_ENTRIES, PATH_HUB_ENTRIES = 1 << 20, 1 << 22
 _LONG, _LONG_MIDDLE = 32, 512  # minimum lengths; other rows of `middle` are summed once per source
 
 
@@ -138,9 +139,14 @@ class SparseProductScorer(DirectedScorer):
     """
 
     def __init__(
-        self, left: sparse.csr_array, right: sparse.csr_array, middle: sparse.csr_array | None = None
+        self,
+        left: sparse.csr_array,
+        right: sparse.csr_array,
+        middle: sparse.csr_array | None = None,
+        hub_entries: int = HUB_ENTRIES,
     ) -> None:
         self._left, self._right, self._middle = _sorted(left), _sorted(right), middle
+        self._hub_entries = hub_entries
         self.n_nodes = int(self._right.shape[0])
 
     def pairs(self, pairs: Pairs) -> Array:
@@ -172,11 +178,11 @@ class SparseProductScorer(DirectedScorer):
     def reversed(self) -> Self:
         """Return the scorer of (v, u)."""
         middle = None if self._middle is None else _sorted(sparse.csr_array(self._middle.T))
-        return type(self)(self._right, self._left, middle)
+        return type(self)(self._right, self._left, middle, self._hub_entries)
 
     def between(self, first: Rows, second: Rows) -> Self:
         """Return the scorer restricted to the given nodes."""
-        return type(self)(self._left[first], self._right[second], self._middle)
+        return type(self)(self._left[first], self._right[second], self._middle, self._hub_entries)
 
     def _products(self, u: Rows, v: Rows) -> Array:
         """Return the scores of pairs sorted by their first node."""
@@ -194,7 +200,7 @@ class SparseProductScorer(DirectedScorer):
     def _hubs(self) -> tuple[NDArray[np.int32], Array]:
         """Return each row's index among the long rows of `right`, or -1, and those rows as a dense array."""
         length, width = np.diff(self._right.indptr), int(self._left.shape[1])
-        place, hubs = _longest(length, length, width, _LONG)
+        place, hubs = _longest(length, length, self._hub_entries // max(width, 1), _LONG)
         columns = self._right[hubs].toarray().T.astype(np.float64)
         if self._middle is not None:
             columns = dense_products(*CsrParts.of(self._middle), np.ascontiguousarray(columns))
@@ -206,7 +212,7 @@ class SparseProductScorer(DirectedScorer):
         assert self._middle is not None
         length = np.diff(self._middle.indptr).astype(np.int64)
         uses = np.bincount(self._left.indices, minlength=len(length))
-        place, hubs = _longest(length, length * uses, self.n_nodes, _LONG_MIDDLE)
+        place, hubs = _longest(length, length * uses, self._hub_entries // max(self.n_nodes, 1), _LONG_MIDDLE)
         columns = np.ascontiguousarray(self._middle[hubs].toarray().T.astype(np.float64))
         return place, np.asarray(dense_products(*CsrParts.of(self._right), columns))
 
@@ -219,13 +225,12 @@ class SparseProductScorer(DirectedScorer):
         return left if self._middle is None else _sorted(sparse.csr_array(left @ self._middle))
 
 
-def _longest(length: Rows, cost: Rows, width: int, least: int) -> tuple[NDArray[np.int32], Rows]:
-    """Return each row's index among the most expensive rows, or -1, and those rows.
+def _longest(length: Rows, cost: Rows, most: int, least: int) -> tuple[NDArray[np.int32], Rows]:
+    """Return each row's index among the `most` most expensive rows of length `least` or more, or -1.
 
-    Only rows of length `least` or more qualify; each takes `width` numbers of the budget `HUB_ENTRIES`.
+    Returns those rows, too; `most` is at least 1.
     """
-    most = max(HUB_ENTRIES // max(width, 1), 1)
-    hubs = np.argsort(-cost, kind="stable")[:most]
+    hubs = np.argsort(-cost, kind="stable")[: max(most, 1)]
     hubs = hubs[length[hubs] >= least]
     place = np.full(len(length), -1, dtype=np.int32)
     place[hubs] = np.arange(len(hubs))

@@ -50,7 +50,7 @@ _READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36
 # Of an entry of a list of nodes with similar vectors or words; of a node's places in trees that find them.
 _NEAR_ENTRY, _NEAR_NODE = 12, 40
 # Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub.
-_NEGATIVE_PAIR, _LINK, _SCORED_PAIR, _HUB_ENTRY = 0.2, 80, 170, 240
+_NEGATIVE_PAIR, _LINK, _SCORED_PAIR, _HUB_ENTRY = 0.2, 80, 170, 290
 _ADVICE = {
     "read": "a projection of fewer nodes, relationships or attributes",
     "train": "a projection of fewer nodes or attributes, or lower --n-components",

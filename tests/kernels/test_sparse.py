@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
+from heat_neo4j._kernels.sparse import (
+    dense_products,
+    largest_of_columns,
+    largest_products,
+    path_products,
+    sparse_products,
+)
 
 
 @pytest.mark.parametrize("columns", [1, 11])
@@ -59,3 +65,15 @@ def test_products_of_paths_are_those_of_three_matrices_whatever_rows_are_hubs(se
             middle_place, (right @ middle[middle_hubs].T).toarray(), u, v,
         )  # fmt: skip
         np.testing.assert_allclose(found, (left @ middle @ right.T).toarray()[u, v], rtol=1e-12, atol=1e-14)
+
+
+def test_bounds_of_products_are_those_of_magnitudes():
+    rng = np.random.default_rng(0)
+    left, right = (
+        sparse.csr_array(sparse.random_array(shape, density=0.2, rng=rng, data_sampler=rng.standard_normal))
+        for shape in ((20, 30), (25, 30))
+    )
+    largest = largest_of_columns(right.indices, right.data, 30)
+    np.testing.assert_array_equal(largest, abs(right.toarray()).max(axis=0))
+    found = largest_products(*parts(left), largest)
+    np.testing.assert_allclose(found, abs(left.toarray()) @ largest, rtol=1e-14)

@@ -38,11 +38,14 @@ _TRIAL_NODES = 500  # of what runs first, untimed
 _FARTHER = 0.3  # share that each tenfold of the nodes beyond the pilot's adds: memory is farther away
 _SCORE_GROWTH = 0.5  # the link score takes about the square root of N: samples of links have a bound
 
-# Seconds of a local server, to which no pilot may write: of statements that it has not met; of a node, a
-# relationship and an attribute value that it reads; of nodes and links that it writes and indexes.
-_STATEMENTS, _READ = 2.0, (2.5e-6, 2.0e-6, 3.3e-7)
+# Seconds of a local server, to which no pilot may write: of a node, a relationship and an attribute value
+# that it reads; of nodes and links that it writes and indexes.
+_READ = 2.5e-6, 2.0e-6, 3.3e-7
 _WRITE_NODE, _WRITE_LINK, _INDEX_NODE, _INDEX_COORDINATE = 35e-6, 56e-6, 70e-6, 3e-6
 _REPLACED, _INDEXED_AGAIN = 1.5, 3.4  # where a version is published: its values are kept, both indexes grow
+# Planning its statements takes as long however small the graph is, and far longer on a busy server: this many
+# times the seconds of reading beyond those of the data, within these bounds.
+_PLANNED, _QUICK, _SLOW = 8.0, 2.0, 40.0
 
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # bytes of Neo4j's dynamic and property stores
 _STORED_INDEX_NODE, _STORED_INDEX_COORDINATE = 45, 5
@@ -331,11 +334,12 @@ def _writing(size: RunSize, read_seconds: float, links: int) -> dict[str, float]
     """Return the seconds of writing and indexing by a server that took so long to read."""
     values = size.nodes * (size.attribute_columns * min(1.0, size.attribute_share) + size.vector_width)
     counts = size.nodes, size.relationships, values
-    usual = _STATEMENTS + sum(count * rate for count, rate in zip(counts, _READ, strict=True))
-    slower = max(read_seconds / usual, 1.0)  # far away, or busy
+    usual = sum(count * rate for count, rate in zip(counts, _READ, strict=True))
+    planning = min(max(_PLANNED * (read_seconds - usual), _QUICK), _SLOW)
+    slower = max(read_seconds / (usual + _QUICK), 1.0)  # far away, or busy
     written = size.nodes * _WRITE_NODE + links * _WRITE_LINK
     index = size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)
     return {
-        "write": slower * (_STATEMENTS + written * (_REPLACED if size.replaces else 1.0)),
+        "write": planning + slower * written * (_REPLACED if size.replaces else 1.0),
         "index": slower * index * (_INDEXED_AGAIN if size.replaces else 1.0),
     }

@@ -337,7 +337,7 @@ def test_links_that_are_too_unlikely_are_not_written_and_sources_that_may_have_n
     assert found["links"] < 0.1 * of_tiny.seconds["links"]
     without = needs(replace(TINY, patterns=()), read_seconds=3.0).seconds
     assert found["write"] == pytest.approx(without["write"])
-    assert of_tiny.seconds["write"] > 1.01 * found["write"]
+    assert of_tiny.seconds["write"] > found["write"]
 
 
 def test_a_graph_that_is_too_small_for_a_score_has_an_estimate():

@@ -56,10 +56,10 @@ def _ceiling(distance: float) -> float:
 @njit(cache=True)
 def _may_link(indptr: Nodes, indices: Columns, roles: Roles, u: int, v: int) -> bool:
     """Return whether two nodes are distinct, not linked, and have compatible roles."""
-    if v == u or has_entry(indptr, indices, u, v):
-        return False
     forward = bool(roles[u] & IS_SOURCE) and bool(roles[v] & IS_TARGET)
-    return forward or (bool(roles[v] & IS_SOURCE) and bool(roles[u] & IS_TARGET))
+    if not (forward or (bool(roles[v] & IS_SOURCE) and bool(roles[u] & IS_TARGET))):
+        return False
+    return v != u and not has_entry(indptr, indices, u, v)
 
 
 @njit(cache=True)

@@ -57,9 +57,10 @@ class Blocks(NamedTuple):
 
 
 def make_blocks(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: NDArray[np.uint8]) -> Blocks:
-    """Arrange M points, spatial coordinates of shape (d, M), into blocks of nearby points."""
+    """Arrange M points, spatial coordinates of shape (d, M), into blocks of nearby points of equal roles."""
     projection = _projection((spatial / (1.0 + time)).T)
-    node = np.asarray(cKDTree(projection, leafsize=BLOCK).indices, dtype=np.int64)
+    alike = [np.flatnonzero(roles == role) for role in np.unique(roles)]
+    node = np.concatenate([each[cKDTree(projection[each], leafsize=BLOCK).indices] for each in alike])
     padded = np.append(node, np.full(-len(node) % BLOCK, node[-1])).reshape(-1, BLOCK)
     projections = np.ascontiguousarray(projection[padded].transpose(0, 2, 1))
     one_minus_squares = 2.0 / (1.0 + time[padded])  # 1 - |x|^2, without cancellation

@@ -331,7 +331,7 @@ class PatternFeatures:
             "sources_alike": of_sources.product(behind),
         }
         if np.intersect1d(sources, targets).size:
-            if of_targets is not of_ends:
+            if of_targets is not of_sources:
                 ahead, behind = (of_ends.summed(way).unit() for way in (out, back))
             features |= {
                 "target_like_sources": behind.product(of_ends),

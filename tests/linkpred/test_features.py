@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -268,6 +269,17 @@ def test_a_feature_of_links_is_what_the_twin_says(name: str, pattern: Pattern) -
     assert list(features) == list(OF_TYPES)
     assert_is(features[name], twins(pattern)[name], 1e-7)
     assert np.ptp(twins(pattern)[name]) > 0.01
+
+
+def test_sources_may_be_some_of_the_targets() -> None:
+    points, graph = made()
+    graph = replace(graph, labels={**graph.labels, "Node": np.ones(N, dtype=bool)})
+    features = PairFeatures(points, graph).of(Pattern("User", "R", "Node")).link
+    out, ends = dense("R"), scaled(graph.attributes, np.arange(N))
+    of_sources = scaled(graph.attributes, np.flatnonzero(graph.labels["User"]))
+    both = unit(ends + unit(out @ ends)) @ unit(ends + unit(out.T @ ends)).T
+    assert_is(features["ends_alike"], both, 1e-7)
+    assert_is(features["sources_alike"], of_sources @ unit(out.T @ of_sources).T, 1e-7)
 
 
 @pytest.mark.parametrize("pattern", [RATED, FOLLOWS], ids=str)

@@ -18,6 +18,7 @@ from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import (
     AttributeRows,
+    Attributes,
     CentredRows,
     attribute_rows,
     placed,
@@ -143,7 +144,7 @@ class PairFeatures:
     @cached_property
     def centred(self) -> CentredRows:
         """Rows of the attributes by which nodes are compared."""
-        return CentredRows(compared(self.graph))
+        return CentredRows(self._compared)
 
     @cached_property
     def of_any_pattern(self) -> dict[str, Feature]:
@@ -181,8 +182,12 @@ class PairFeatures:
         return scaled_columns(matrix, 1.0 / popular), codes // max(n, 1)
 
     @cached_property
+    def _compared(self) -> Attributes:
+        return compared(self.graph)
+
+    @cached_property
     def _unit(self) -> AttributeRows | None:
-        return attribute_rows(compared(self.graph)).unit() if self.graph.n_attributes else None
+        return attribute_rows(self._compared).unit() if self.graph.n_attributes else None
 
     @cached_property
     def most_similar(self) -> sparse.csr_array | None:

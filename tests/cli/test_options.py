@@ -18,6 +18,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import SCORES, Job, Limits, LinkOptions
+from tests.support.commands import parse
 
 OF_ONE = {setting.name: setting.flag for setting in SETTINGS if setting.multiple}  # given once for each
 ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter
@@ -41,7 +42,7 @@ def parsed(*given, name="embed", **environment):
     with pytest.MonkeyPatch.context() as patch:
         for variable, value in environment.items():
             patch.setenv(variable, value)
-        with command(name).make_context(name, list(given)) as context:
+        with parse(name, *given) as context:
             return context.params
 
 
@@ -304,7 +305,7 @@ def test_links_by_distance_have_no_least_probability():
 
 
 def test_defaults_of_a_refresh_are_those_of_the_python_api():
-    with command("refresh").make_context("refresh", []) as context:
+    with parse("refresh") as context:
         job = arguments.job_from(context.params)
     assert (job.gate, job.limits) == (Gate(), Limits())
     usual = Job(Projection(), HEAT())

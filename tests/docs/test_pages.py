@@ -11,16 +11,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-import click
 import pytest
 
-from heat_neo4j.cli import heat
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.pipeline import class_questions
 from tests.docs.pages import COMMAND, PAGES, PageReader, commands_of, executable_blocks, page_blocks
 from tests.docs.tables import first_column
 from tests.explore.test_page_data import part_of
+from tests.support.commands import parse
 from tests.support.live_graph import open_cypher, snapshot
 
 CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
@@ -248,8 +247,7 @@ def ask_for_language_models(page, reader, live):
     assert (int(nodes), int(relationships), rendered) == (N_PAPERS, cited["n"] + 100, "True")
     (example,) = page_blocks(page, "json")
     (started,) = json.loads(example)["mcpServers"].values()
-    context = click.Context(heat)
-    heat.get_command(context, started["args"][0]).make_context("mcp", started["args"][1:])
+    parse(*started["args"])
     assert set(started["env"]) <= set(CONNECTION)
 
 

@@ -21,11 +21,11 @@ from neo4j.exceptions import ClientError
 from ruamel.yaml import YAML
 
 from heat_neo4j import HEAT, errors
-from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.pipeline.embed import embed
+from tests.support.commands import parse
 from tests.support.documents import blocks
 from tests.support.environments import Environment, clean_variables
 from tests.support.live_graph import published_node
@@ -74,12 +74,6 @@ model = "deployed"
 
 def yaml(path):
     return YAML(typ="safe").load(path)
-
-
-def parsed(arguments):
-    """Let the command line parse what a container is given; return the values of the options."""
-    command = heat.get_command(None, arguments[0])
-    return command.make_context(arguments[0], list(arguments[1:])).params
 
 
 # --- a machine as the examples expect it ------------------------------------------------------------------
@@ -192,7 +186,7 @@ def test_the_worker_is_healthy_while_its_file_is_young(tmp_path, age, code):
 
 
 def test_the_worker_is_given_options_that_there_are():
-    params = parsed(yaml(COMPOSE)["services"]["refresh"]["command"])
+    params = parse(*yaml(COMPOSE)["services"]["refresh"]["command"]).params
     assert str(params["health_file"]) == "/tmp/heat-health"
 
 
@@ -414,7 +408,7 @@ def test_the_container_is_given_options_that_there_are(pod, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     arguments = pod["containers"][0]["args"]
     assert "--json" in arguments
-    parsed(arguments)  # refuses what is no option
+    parse(*arguments)  # refuses what is no option
 
 
 # --- Airflow ----------------------------------------------------------------------------------------------

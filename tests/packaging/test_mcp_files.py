@@ -7,24 +7,18 @@ import sys
 import zipfile
 from pathlib import Path
 
-import click
 import pytest
 
-from heat_neo4j.cli import heat
 from heat_neo4j.retrieval.mcp_tools import Tools
 from tests.docs.tables import first_column
 from tests.packaging.test_version import PYPROJECT, first_of_changelog
+from tests.support.commands import parse
 
 ROOT = Path(__file__).parents[2]
 SERVER = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
 MANIFEST = json.loads((ROOT / "mcpb" / "manifest.json").read_text(encoding="utf-8"))
 SKILL = (ROOT / "skills" / "heat-neo4j" / "SKILL.md").read_text(encoding="utf-8")
 ENVIRONMENT = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
-
-
-def accepted(arguments):
-    command, *rest = arguments
-    return heat.get_command(click.Context(heat), command).make_context(command, rest)
 
 
 def test_the_registry_finds_a_command_that_starts():
@@ -34,7 +28,7 @@ def test_the_registry_finds_a_command_that_starts():
     (added,) = (each["value"] for each in package["runtimeArguments"])
     assert added in PYPROJECT["project"]["optional-dependencies"]["mcp"]
     command, model = package["packageArguments"]
-    assert accepted([command["value"], model["name"], model["default"]]).params["model"] == "heat"
+    assert parse(command["value"], model["name"], model["default"]).params["model"] == "heat"
     assert f"<!-- mcp-name: {SERVER['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -58,7 +52,7 @@ def test_the_manifest_asks_for_what_it_uses():
     assert used == set(MANIFEST["user_config"])
     assert set(started["env"]) == ENVIRONMENT
     script = started["args"].index(MANIFEST["server"]["entry_point"])
-    assert accepted(["mcp", *started["args"][script + 1 :]]).params["model"] == "${user_config.model}"
+    assert parse("mcp", *started["args"][script + 1 :]).params["model"] == "${user_config.model}"
 
 
 def test_all_are_of_the_version_of_the_changelog():

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
 from heat_neo4j.cli import heat
@@ -22,6 +23,18 @@ def invoker(server: Any) -> Callable[..., Result]:
         return result
 
     return run
+
+
+def parse(name: str, *arguments: str) -> click.Context:
+    """Return the context in which ``heat`` would run a command; nothing is run.
+
+    Its parent is that of the command line: click keeps the names of a command's help option from its first
+    context, and without the parent ``-h`` would be missing in all later tests.
+    """
+    parent = click.Context(heat, info_name="heat", **heat.context_settings)
+    command = heat.get_command(parent, name)
+    assert command is not None
+    return command.make_context(name, list(arguments), parent=parent)
 
 
 def json_of(result: Result) -> Any:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, Self
 
@@ -17,23 +17,33 @@ from heat_neo4j.database.statements import Fragment, except_names, load_statemen
 from heat_neo4j.database.versions import labels_of
 from heat_neo4j.errors import ProjectionError
 
+_NO_CAPTIONS = NodeKeys({})
 _ELEMENT_ID = re.compile(r"\d+:[0-9a-f-]{36}:\d+", re.ASCII)  # keys may hold colons, too
 
 
 @dataclass(frozen=True)
 class NodesByKey:
-    """Nodes with any of some labels (none for all nodes), and the keys that identify and name them."""
+    """Nodes with any of some labels (none for all nodes), the keys that identify them, and their captions."""
 
     labels: Sequence[str]
     keys: NodeKeys
+    captions: NodeKeys = _NO_CAPTIONS  # name nodes; the keys name those without a value
 
-    def by(self, key: Key | None) -> Self:
-        """Return the same nodes with another key, if given."""
-        return self if key is None else type(self)(self.labels, NodeKeys.of(key))
+    def by(self, key: Key | None, caption: Key | None = None) -> Self:
+        """Return the same nodes with another key, if given, and a caption."""
+        keys = self.keys if key is None else NodeKeys.of(key)
+        return replace(self, keys=keys, captions=NodeKeys.of(caption))
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """The properties that identify and name the nodes."""
+        return tuple(dict.fromkeys((*self.keys.properties, *self.captions.properties)))
 
     def name(self, element_id: str, labels: Sequence[str], values: Mapping[str, Any]) -> str:
-        """Return the name of a node; `values` holds its key properties."""
-        return name_of(self.keys.value_of(labels, values), labels, element_id, first=self.labels)
+        """Return the name of a node; `values` holds its `properties`."""
+        found = self.captions.value_of(labels, values)
+        value = self.keys.value_of(labels, values) if found is None else found
+        return name_of(value, labels, element_id, first=self.labels)
 
 
 @dataclass(frozen=True)
@@ -184,13 +194,14 @@ class Showing:
 
     @classmethod
     def of(cls, nodes: NodesByKey, show: Sequence[str] | None, n_links: int) -> Self:
-        """Return what to show; the keys if `show` is not given."""
-        return cls(nodes, nodes.keys.properties if show is None else tuple(show), n_links)
+        """Return what to show, with the captions; the keys if `show` is not given."""
+        wanted = (*(nodes.keys.properties if show is None else show), *nodes.captions.properties)
+        return cls(nodes, tuple(dict.fromkeys(wanted)), n_links)
 
     @property
     def read(self) -> tuple[str, ...]:
         """The properties to read."""
-        return tuple(dict.fromkeys((*self.wanted, *self.nodes.keys.properties)))
+        return tuple(dict.fromkeys((*self.wanted, *self.nodes.properties)))
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a `ShownNode` from a row with id, labels, radius, properties and links."""
@@ -228,7 +239,7 @@ def links_part(scope: VersionScope, nodes: NodesByKey, k: int) -> tuple[Fragment
     """Return the part of a statement that reads the `k` likeliest links of a node, and its parameters."""
     if not k or scope.link_run is None or scope.link_type is None:
         return Fragment("RETURN [] AS links"), {}
-    values = {"heat_link_run": scope.link_run, "heat_n_links": k, "heat_keys": list(nodes.keys.properties)}
+    values = {"heat_link_run": scope.link_run, "heat_n_links": k, "heat_keys": list(nodes.properties)}
     return Fragment(load_statement("read/node_links", type=scope.link_type)), values
 
 
@@ -238,7 +249,7 @@ def links_of_rows(nodes: NodesByKey, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 
 def _link(nodes: NodesByKey, row: Mapping[str, Any]) -> NodeLink:
-    values = dict(zip(nodes.keys.properties, row["shown"], strict=True))
+    values = dict(zip(nodes.properties, row["shown"], strict=True))
     labels = tuple(row["labels"])
     name = nodes.name(row["id"], labels, values)
     numbers = (row["probability"], row["distance"], row["rank"])

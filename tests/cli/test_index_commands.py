@@ -202,6 +202,34 @@ def test_neighbours_are_named_by_their_keys(invoke, cypher):
     assert shown.splitlines()[1].startswith(f"CliNear {near['element_id'].rpartition(':')[2]}  ")
 
 
+def test_neighbours_are_named_by_a_caption(invoke, cypher):
+    header, *lines = invoke("neighbours", "c3", *MODEL, "--k", "3", "--caption", "day").stdout.splitlines()
+    assert header.split() == ["DAY", "DISTANCE", "RADIUS", "LABELS"]
+    assert all(re.fullmatch(r"2020-\d\d-\d\d .* CliNear", line) for line in lines)
+    asked = ("neighbours", "c3", *MODEL, "--k", "39", "--caption", "CliNear=alias", "--json")
+    cypher("MATCH (n:CliNear {code: 'c4'}) SET n.alias = 'four'")
+    try:
+        names = {each["key"]: each["name"] for each in json_of(invoke(*asked))["nodes"]}
+    finally:
+        cypher("MATCH (n:CliNear {code: 'c4'}) REMOVE n.alias")
+    assert names == {f"c{i}": "four" if i == 4 else f"c{i}" for i in range(40) if i != 3}
+
+
+def test_headings_of_neighbours_are_all_different(invoke, cypher):
+    shown = ("--show", "distance", "--show", "Radius", "--show", "year", "--show", "YEAR", "--show", "node")
+    cypher("MATCH (n:CliNear) SET n += {distance: 7, Radius: 1, YEAR: 2, node: 3}")
+    try:
+        header = invoke("neighbours", "c3", *MODEL, "--k", "1", *shown).stdout.splitlines()[0]
+        captioned = invoke("neighbours", "c3", *MODEL, "--caption", "distance", "--show", "node").stdout
+    finally:
+        cypher("MATCH (n:CliNear) REMOVE n.distance, n.Radius, n.YEAR, n.node")
+    assert re.split("  +", header) == [
+        "NODE", "distance (property)", "Radius (property)", "year (property)", "YEAR (property)",
+        "node (property)", "DISTANCE", "RADIUS", "LABELS",
+    ]  # fmt: skip
+    assert re.split("  +", captioned.splitlines()[0])[:3] == ["distance (property)", "NODE", "DISTANCE"]
+
+
 def test_neighbours_as_json(invoke, cypher):
     found = json_of(
         invoke("neighbours", "3", "--property", "number", "--label", "CliNear", *MODEL, "--k", "2", "--json")
@@ -238,6 +266,8 @@ def test_neighbours_are_filtered(invoke):
             4,
             "no property 'yaer' in database 'neo4j': did you mean 'year'?",
         ),
+        (["c3", "--caption", "yaer"], 4, "no property 'yaer' in database 'neo4j': did you mean 'year'?"),
+        (["c3", "--caption", "Nera=yaer"], 4, "no node label 'Nera' in database 'neo4j'"),
         (["c3", "--model", "nosuch"], 4, "model 'nosuch' has no published coordinates"),
         (["c3", "--k", "0"], 2, "'--k'"),
         ([], 2, "Missing argument 'NODE'"),

@@ -30,3 +30,11 @@ def test_an_answer_is_json_data():
         ],
     }
     assert Neighbours("4:x:1", "papers", (), True, None).to_dict()["nodes"] == ()
+
+
+def test_a_property_that_is_called_distance_has_a_column_of_its_own():
+    near = Neighbour(
+        element_id="4:x:7", labels=(), name="A", distance=0.5, radius=1.25, properties={"distance": 7, "b": 1}
+    )
+    frame = Neighbours("4:x:1", "papers", (near,), True, 60).to_frame("pandas")
+    assert frame[["distance", "distance (property)", "b"]].values.tolist() == [[0.5, 7, 1]]

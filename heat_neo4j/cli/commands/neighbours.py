@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from heat_neo4j._utils.display import display_text
 from heat_neo4j.cli.options import model_options, verb_options
 from heat_neo4j.cli.output import print_line, table
 from heat_neo4j.cli.verbs import verb_command
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 EXAMPLE = """
 heat neighbours p1 --k 5
 heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year > 2000'
+heat neighbours p1 --caption title
 """
 
 
@@ -21,23 +24,26 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
     "neighbours",
     EXAMPLE,
     verb_options(
-        "neighbours", "k", "labels", "key", "node_filter", "show", "exact",
+        "neighbours", "k", "labels", "key", "node_filter", "show", "caption", "exact",
         heading="Which nodes", flags={"key": "--property"},
     ),
     model_options,
 )  # fmt: skip
 def neighbours(nearest: Neighbours, options: dict[str, Any]) -> None:
     """Print the nodes."""
-    from heat_neo4j._utils.display import display_text
-
     shown = list(dict.fromkeys(options["show"]))
     if not nearest.nodes:
         print_line("no matches", err=True)
         return
-    keys = [] if shown else list(nearest.nodes[0].properties)
-    first = keys[0] if len(keys) == 1 else "node" if keys or shown else "element id"
+    captions = list(dict.fromkeys(name for _, name in options["caption"]))
+    keys = captions or ([] if shown else list(nearest.nodes[0].properties))
     named = any(_holds_names(nearest, name) for name in shown)
-    header = (*([] if named else [first.upper()]), *map(str.upper, shown), "DISTANCE", "RADIUS", "LABELS")
+    own = ["DISTANCE", "RADIUS", "LABELS"]
+    if named or (len(keys) == 1 and keys[0] not in shown):
+        header = [*_headings(shown if named else [*keys, *shown], own), *own]
+    else:
+        first = "NODE" if keys or shown else "ELEMENT ID"
+        header = [first, *_headings(shown, [first, *own]), *own]
     rows = []
     for each in nearest.nodes:
         caption = [] if named else [each.name if keys or shown else each.element_id]
@@ -50,6 +56,12 @@ def neighbours(nearest: Neighbours, options: dict[str, Any]) -> None:
     print_line(how, err=True)
 
 
+def _headings(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the headings of properties in capitals; as they are stored if two would then be equal."""
+    taken = [*others, *(name.upper() for name in names)]
+    return [name.upper() if taken.count(name.upper()) == 1 else f"{name} (property)" for name in names]
+
+
 def _holds_names(nearest: Neighbours, name: str) -> bool:
-    """Return whether a property that is shown is the key of every node."""
-    return all(each.key is not None and each.properties[name] == each.key for each in nearest.nodes)
+    """Return whether a property that is shown names every node."""
+    return all(each.name == display_text(each.properties[name]) for each in nearest.nodes)

@@ -11,7 +11,7 @@ from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.keys import Key
+from heat_neo4j.database.keys import Key, NodeKeys
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.published_nodes import (
     Lookup,
@@ -78,14 +78,16 @@ class Neighbours(Result):
         )
 
     def _columns(self) -> dict[str, Any]:
-        shown = dict.fromkeys(name for node in self.nodes for name in node.properties)
-        return {
+        columns: dict[str, Any] = {
             "node": [node.name for node in self.nodes],
             "distance": [node.distance for node in self.nodes],
             "radius": [node.radius for node in self.nodes],
             "labels": [", ".join(node.labels) for node in self.nodes],
-            **{name: [node.properties.get(name) for node in self.nodes] for name in shown},
         }
+        for name in dict.fromkeys(name for node in self.nodes for name in node.properties):
+            column = f"{name} (property)" if name in columns else name
+            columns[column] = [node.properties.get(name) for node in self.nodes]
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data, except property values that JSON cannot represent."""
@@ -103,6 +105,7 @@ def find_neighbours(
     node_filter: str | None = None,
     filter_parameters: Mapping[str, Any] | None = None,
     show: Sequence[str] | None = None,
+    caption: Key | None = None,
     fetch: int | None = None,
     exact: bool = False,
     among: Among = "all",
@@ -134,6 +137,8 @@ def find_neighbours(
         Values of the ``$parameters`` in it. Names that start with ``heat_`` are reserved.
     show : sequence of str, optional
         Property to show beside the names. Without any, the keys are returned, if there are some.
+    caption : str, or mapping of str to str, default: the key
+        Node property that names the nodes, of all or of those with a label.
     fetch : int, optional
         Initial number of candidates from the index, at least 1; by default 60, or twice `k`.
     exact : bool
@@ -159,7 +164,7 @@ def find_neighbours(
         reserved.
     ProjectionError
         If the model is not published, the node is missing, ambiguous or without coordinates, there is no such
-        property to show, or the server refuses the filter.
+        property to show or to name nodes by, or the server refuses the filter.
     """
     # Two round trips: the published scope, which has the key to find the node by; then everything else.
     check_integer("k", k, minimum=1)
@@ -177,7 +182,7 @@ def find_neighbours(
 
     def ask(scope: VersionScope) -> tuple[str | None, Neighbours | None]:
         """Return the version that answered, and its answer; None for both if there is no such node."""
-        nodes = scope.nodes.by(key)
+        nodes = scope.nodes.by(key, caption)
         showing = Showing.of(nodes, show, max_links)
         lookup = Lookup.of(nodes, node, labels)
         links, values = links_part(scope, nodes, max_links)
@@ -209,7 +214,7 @@ def find_neighbours(
             if scope.version != asked.version:
                 continue  # the earlier answers may mix both versions
         if answer is not None:
-            _require_shown(connection, answer, show or ())
+            _require_shown(connection, answer, show or (), NodeKeys.of(caption))
             return answer
         if failure is None:
             raise _no_coordinates(connection, scope.nodes, node, labels, key, model)
@@ -220,11 +225,15 @@ def find_neighbours(
     raise ProjectionError(f"model {model!r} is republished repeatedly: retry later")
 
 
-def _require_shown(connection: Connection, found: Neighbours, show: Sequence[str]) -> None:
-    """Raise ProjectionError if no node of the labels found has a property to show."""
-    empty = [name for name in show if all(each.properties[name] is None for each in found.nodes)]
+def _require_shown(
+    connection: Connection, found: Neighbours, show: Sequence[str], captions: NodeKeys
+) -> None:
+    """Raise ProjectionError if no node of the labels found has a property to show or to name it by."""
+    names = (*show, *captions.properties)
+    empty = [name for name in names if all(each.properties[name] is None for each in found.nodes)]
     if found.nodes and empty:
-        require_names(connection, sorted({label for each in found.nodes for label in each.labels}), empty)
+        labels = {label for each in found.nodes for label in each.labels}
+        require_names(connection, sorted(labels.union(captions.labels)), empty)
 
 
 def _search(

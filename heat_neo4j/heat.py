@@ -665,7 +665,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         if score not in _SCORES:
             raise ValueError(f"score must be one of {', '.join(_SCORES)}, got {score!r}")
         if score == "distance" and min_probability:
-            raise ValueError("links ranked by distance have no probability: leave min_probability out")
+            raise ValueError("links ranked by distance have no probability: leave `min_probability` out")
         progress = as_progress(on_progress)
         fitted = self._score_or_none(progress) if score == "link" else None
         return predict_links(

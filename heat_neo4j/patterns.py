@@ -82,7 +82,7 @@ def rare_patterns_note(observed: Mapping[Pattern, int]) -> str | None:
     few = ", ".join(map(str, rare[:_SHOWN])) + (", ..." if len(rare) > _SHOWN else "")
     return (
         f"no links are predicted for rare patterns: {what} fewer than {_fewest(observed.values())} "
-        f"relationships{of} ({few}); name one (--predict) to predict it anyway"
+        f"relationships{of} ({few}); name one in `patterns` to predict it anyway"
     )
 
 

@@ -115,7 +115,7 @@ def test_a_note_names_rare_patterns_and_counts_their_types():
     observed = {Pattern("A", "T", "B"): 500} | {Pattern("A", f"R{place}", "B"): 1 for place in range(1000)}
     assert rare_patterns_note(observed) == (
         "no links are predicted for rare patterns: 1,000 patterns have fewer than 10 relationships of 1,000 "
-        "relationship types (A-R0->B, A-R1->B, A-R2->B, ...); name one (--predict) to predict it anyway"
+        "relationship types (A-R0->B, A-R1->B, A-R2->B, ...); name one in `patterns` to predict it anyway"
     )
 
 

@@ -197,7 +197,7 @@ def _is_of(type_: type, value: Any) -> bool:
 def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
     """Return the error for a property with values of several kinds, given one example of each."""
     parts = [f"{_PLURALS[kind]} ({example(kinds[kind])})" for kind in sorted(kinds)]
-    advice = "make them one kind, read it from one label (label_attributes), or leave the attribute out"
+    advice = "make them one kind, read it from one label (`label_attributes`), or leave the attribute out"
     return ProjectionError(f"attribute {name!r} mixes {' and '.join(parts)}: {advice}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from heat_neo4j.cli.output import as_options
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.signatures import source_of
 
@@ -33,7 +34,7 @@ def made(factory: Callable[..., Result], **arguments: Any) -> Result:
     try:
         return factory(**arguments)
     except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(as_options(str(error))) from error
 
 
 def projection_from(options: Mapping[str, Any]) -> Projection:

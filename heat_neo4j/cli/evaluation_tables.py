@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heat_neo4j._utils.display import plural
-from heat_neo4j.cli.output import facts, format_seconds, headed, print_line, printed_as_json, table
+from heat_neo4j.cli.output import (
+    as_options,
+    facts,
+    format_seconds,
+    headed,
+    print_line,
+    printed_as_json,
+    table,
+)
 
 if TYPE_CHECKING:
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
@@ -40,7 +48,7 @@ def show(evaluation: Evaluation, picture: Path | None) -> None:
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
-        facts(headed("Notes", notes))
+        facts(headed("Notes", map(as_options, notes)))
 
 
 def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:

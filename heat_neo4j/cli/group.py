@@ -11,9 +11,11 @@ import click
 
 from heat_neo4j._utils.display import did_you_mean, printable
 from heat_neo4j.cli.output import (
+    FLAGS,
     LOG_MODEL,
     VERBOSITY,
     Log,
+    as_options,
     log_lines,
     print_line,
     print_lines,
@@ -76,6 +78,11 @@ class Option(click.Option):
             return f"[{section}] {name} of heat.toml"
         return super().get_error_hint(ctx)  # type: ignore[arg-type,unused-ignore]
 
+    @property
+    def spelling(self) -> str:
+        """What a message calls the option."""
+        return self.get_error_hint(None) if self.level == "file" else max(self.opts, key=len)
+
 
 def _show_all(context: click.Context, _: click.Parameter, is_set: bool) -> None:
     if is_set and not context.resilient_parsing:
@@ -119,8 +126,9 @@ class HeatCommand(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; its log records the model."""
+        """Run the command; its log records the model, and its messages name its options."""
         ctx.meta[LOG_MODEL] = ctx.params.get("model")
+        ctx.meta[FLAGS] = {each.name: each.spelling for each in self.params if isinstance(each, Option)}
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -229,7 +237,7 @@ class HeatGroup(_SuggestingGroup):
 def _told(error: BaseException) -> tuple[str, int]:
     """Return the line and the exit code of an error."""
     if isinstance(error, HeatError):
-        return " ".join(str(error).split()), error.exit_code
+        return as_options(" ".join(str(error).split())), error.exit_code
     if isinstance(error, click.UsageError):
         return _usage_line(error), error.exit_code
     if isinstance(error, click.ClickException):

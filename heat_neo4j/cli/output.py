@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 import signal
 import sys
 import threading
@@ -27,9 +28,12 @@ AS_JSON = "heat.as_json"  # key of the option ``--json`` in the context's meta, 
 VERBOSITY = "heat.verbosity"  # key of the count of ``-v`` there
 LOG_JSON = "heat.log_json"  # key of the option ``--log-json`` there
 LOG_MODEL = "heat.log_model"  # key of the name of the model that the command is about
+FLAGS = "heat.flags"  # key of the command's options by parameter
 LINE_INTERVAL = 5.0  # least seconds between two plain progress lines of one stage
 _LOGGER = logging.getLogger("heat_neo4j")
 _pressed = threading.Event()
+# Messages of the API have parameters in backticks, or at their beginning; Cypher has names in backticks.
+_PARAMETER = re.compile(r"(?<![.:|&!])`(\w+)`|^(\w+)(?= must | has a name twice| names )")
 
 
 class Reporter:
@@ -163,6 +167,18 @@ def facts(rows: Iterable[tuple[str, str]]) -> None:
     """Print lines of a name and a text; an empty name continues the line above."""
     for name, text in rows:
         print_line(f"{name:<13} {text}".rstrip())
+
+
+def as_options(text: str) -> str:
+    """Return a message of the Python API with the command's options in place of its parameters."""
+    context = click.get_current_context(silent=True)
+    flags: Mapping[str, str] = {} if context is None else context.meta.get(FLAGS, {})
+    return _PARAMETER.sub(lambda found: flags.get(found[1] or found[2], found[0]), text)
+
+
+def noted(notes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of `facts` for notes."""
+    yield from (("Note", as_options(note)) for note in notes)
 
 
 def headed(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from heat_neo4j.cli.output import (
     format_seconds,
     headed,
     log_of_machines,
+    noted,
     print_cypher,
     verbosity,
 )
@@ -62,7 +63,7 @@ def show_run(report: RunReport, _: object = None) -> None:
         facts(plan_lines(run.plan))
     facts(describe(run, stages=bool(verbosity()), examples=report.examples))
     facts(headed("Attributes", _alpha(run.training)))
-    facts(("Note", note) for note in report.notes)
+    facts(noted(report.notes))
     if run.status == "complete" and run.links_written:
         facts([("Note", untyped_note(run.link_type or ""))])
         from heat_neo4j.database.statements import identifier_to_copy

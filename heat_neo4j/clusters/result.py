@@ -171,7 +171,7 @@ def cluster_nodes(
     Words that set a cluster apart come from `texts`, one for each node.
     """
     if levels is not None and previous is not None:
-        raise ValueError("give either levels or previous: previous has its own levels")
+        raise ValueError("give either `levels` or `previous`, which has levels of its own")
     points = smoothed_directions(embedding, graph.adjacency, n_threads)
     if previous is None:
         wanted = usual_levels(graph.n_nodes) if levels is None else _checked_levels(levels, graph.n_nodes)

@@ -111,7 +111,7 @@ class Projection:
             twice = [name for name in getattr(self, option) if name in self.attributes]
             if twice:
                 raise ValueError(
-                    f"{option} and attributes both name {twice[0]!r}: leave it out of attributes"
+                    f"`{option}` and `attributes` both name {twice[0]!r}: leave it out of `attributes`"
                 )
         object.__setattr__(self, "label_attributes", _checked_label_attributes(self.label_attributes))
         object.__setattr__(self, "type_weights", _checked_type_weights(self.type_weights, self.relationships))
@@ -131,7 +131,7 @@ class Projection:
                 f"aggregation must be one of {', '.join(AGGREGATIONS)}, got {self.aggregation!r}"
             )
         if self.aggregation in ("count", "single") and (self.weight is not None or self.type_weights):
-            ignored = "type_weights" if self.weight is None else f"weight={self.weight!r}"
+            ignored = "`type_weights`" if self.weight is None else "`weight`"
             raise ValueError(f"aggregation {self.aggregation!r} ignores weights: leave out {ignored}")
 
     @property
@@ -236,7 +236,7 @@ def _checked_type_weights(values: Any, types: Sequence[str] | None) -> dict[str,
         _check_name("type_weights: a type", name)
         checked[name] = _checked_number(f"type_weights[{name!r}]", value, may_be_zero=False)
         if types is not None and name not in types:
-            raise ValueError(f"type_weights names {name!r}, which is not among relationships {list(types)}")
+            raise ValueError(f"type_weights names {name!r}, which is not among `relationships` {list(types)}")
     return checked
 
 

@@ -184,7 +184,7 @@ def _same_text(value: Any, name: str) -> bool:
 
 def _none_likely(chance: Array, by_names: Comparison, weights: Array) -> str:
     """Return how likely the likeliest pair is, and how many pairs only their names speak for."""
-    note = f"no pair is likelier than {chance.max():.2g}: lower min_probability to list some"
+    note = f"no pair is likelier than {chance.max():.2g}: lower `min_probability` to list some"
     is_same = (by_names.levels == len(by_names.reasons) - 1) & (weights > 0.0)
     if namesakes := int(np.count_nonzero(is_same)):
         has = "has" if namesakes == 1 else "have"

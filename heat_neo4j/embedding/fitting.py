@@ -151,9 +151,9 @@ def checked_schedule(model: Estimator) -> tuple[Schedule, int]:
     if not isinstance(model.random_state, np.random.RandomState):
         draw_seed(model.random_state)
     if model.hierarchy is not None and model.scratch is not None:
-        raise ValueError("a hierarchy is trained in memory: leave out scratch and scheduler")
+        raise ValueError("a hierarchy is trained in memory: leave out `scratch` and `scheduler`")
     if model.scheduler is not None and model.scratch is None:
-        raise ValueError("scheduler needs scratch: a folder that all workers share")
+        raise ValueError("`scheduler` needs `scratch`: a folder that all workers share")
     if model.n_threads is not None:
         check_integer("n_threads", model.n_threads, minimum=1, maximum=_MOST_THREADS)
     threads = resolve_threads(model.n_threads)

@@ -158,5 +158,5 @@ def until_it_holds(
     rate = schedule.learning_rate / 2**MOST_HALVED
     raise DivergedError(
         f"training diverged even at a learning rate of {rate:.3g}: sigma {schedule.sigma:g} is too small for "
-        f"learning_rate {schedule.learning_rate:g}: raise sigma or lower learning_rate"
+        f"learning rate {schedule.learning_rate:g}: raise `sigma` or lower `learning_rate`"
     )

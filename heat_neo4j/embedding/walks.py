@@ -100,7 +100,7 @@ def step_weights(graph: Graph, forward: float = 0.5, type_balance: float = 0.0) 
     if forward == 0.5 and type_balance == 0.0:
         return graph.adjacency
     if graph.relationships is None:
-        raise ValueError("forward and type_balance need a graph with directed, typed relationships")
+        raise ValueError("`forward` and `type_balance` need a graph with directed, typed relationships")
     n = graph.n_nodes
     ahead = [graph.relationships.matrix(name, n) for name in graph.relationships.types]
     back = [sparse.csr_array(way.T) for way in ahead]

@@ -43,13 +43,13 @@ from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern, link_limits
 
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
-_NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
+_NO_PROBABILITY = "no link is predicted: none has a probability, and `min_probability` is {:g}"
 _PERIOD = "a probability is the chance of a link in a period like the last, which began {}"
-_UNLIKELY = "links with a probability below min_probability, {:g}, are left out"
+_UNLIKELY = "links with a probability below `min_probability`, {:g}, are left out"
 _NONE_LIKELY = "; none remain for {}{}"
 _AS_IF_NEW = (
     "{:,} of {:,} links join a node without relationships, as if all such nodes were new; "
-    "set min_degree to 1 if they are not"
+    "set `min_degree` to 1 if they are not"
 )
 _MANY_AS_IF_NEW = 0.1  # share of the links that is worth a note
 _SHOWN = 10  # rows in a notebook

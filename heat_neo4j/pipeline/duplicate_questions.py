@@ -20,7 +20,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.published_model import name_values, read_published
 
 SAME_AS = "SAME_AS"
-_NO_NAMES = "names are not compared, because the model has no key: --caption chooses the property"
+_NO_NAMES = "names are not compared, because the model has no key: `caption` chooses the property"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

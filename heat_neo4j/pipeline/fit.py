@@ -84,7 +84,7 @@ def training_notes(model: HEAT) -> tuple[str, ...]:
         notes.append(f"training ended at the time limit, after {facts['trained_share']:.1%} of its pairs")
     if halved := facts.get("learning_rate_halved"):  # not of a training of parts
         rate = facts["effective_learning_rate"]
-        notes.append(f"training diverged: learning_rate was halved {plural(halved, 'time')}, to {rate:.2g}")
+        notes.append(f"training diverged: `learning_rate` was halved {plural(halved, 'time')}, to {rate:.2g}")
     return tuple(notes)
 
 

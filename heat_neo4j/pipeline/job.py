@@ -76,12 +76,12 @@ class LinkOptions:
         if self.score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
         if check_probability("min_probability", self.min_probability or 0.0) and not self.has_probability:
-            raise ValueError("links ranked by distance have no probability: leave min_probability out")
+            raise ValueError("links ranked by distance have no probability: leave `min_probability` out")
         if isinstance(self.patterns, str):
             raise TypeError(f"patterns must be a list of patterns, got {self.patterns!r}")
         object.__setattr__(self, "patterns", tuple(map(check_pattern, self.patterns)))
         if self.k is None and self.max_links is None:
-            raise ValueError("k or max_links must be given: without either every absent pair would be a link")
+            raise ValueError("give `k` or `max_links`: without either every absent pair would be a link")
         for name, minimum in (("k", 1), ("max_links", 1), ("max_degree", self.min_degree)):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), minimum=minimum)

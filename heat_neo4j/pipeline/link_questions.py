@@ -330,7 +330,7 @@ def _no_pattern(
         back = patterns_at(graph, patterns_at(graph, chosen, to[1]), row, reverse=True)
         advice = "give the nodes the other way round?" if back else f"it has {', '.join(map(str, chosen))}"
         return ProjectionError(f"no link of {which} leads from {ends}: {advice}")
-    role, advice = ("target", "without --to") if reverse else ("source", "with --to")
+    role, advice = ("target", "without `reverse`") if reverse else ("source", "with `reverse`")
     return ProjectionError(
         f"{node!r} ({_labels(graph, row)}) is not a {role} in {which}: ask {advice} for the reverse"
     )

@@ -204,7 +204,7 @@ def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
     if run is None:
         raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
     if run.model != model:
-        raise ConfigError(f"run {run_id} is one of model {run.model!r}, not of {model!r}: name its --model")
+        raise ConfigError(f"run {run_id} is one of model {run.model!r}, not of {model!r}: name its `model`")
     if EMBEDDING not in run.parts:
         trained = run.parameters.get("embedding_run", "another")
         raise NotVerifiable(f"run {run_id} predicted links only; its coordinates are those of run {trained}")

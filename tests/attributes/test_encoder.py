@@ -89,7 +89,7 @@ def test_a_property_is_read_as_words_and_as_a_vector():
         "Paper.title (text)", "Paper.title (encoded)", "Paper.year",
     ]  # fmt: skip
     assert Projection.from_dict(projection.to_dict()) == projection
-    with pytest.raises(ValueError, match="encode and attributes both name 'year'"):
+    with pytest.raises(ValueError, match="`encode` and `attributes` both name 'year'"):
         Projection(attributes=["year"], encode=["year"])
 
 

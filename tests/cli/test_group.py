@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from heat_neo4j import __version__, errors
 from heat_neo4j.cli import COMMANDS, heat
-from heat_neo4j.cli.group import HeatCommand, HeatGroup
+from heat_neo4j.cli.group import HeatCommand, HeatGroup, Option
 from heat_neo4j.cli.options import common_options
+from heat_neo4j.cli.output import facts, noted
 
 HEAVY = {"numpy", "scipy", "numba", "sklearn", "neo4j", "matplotlib", "tqdm", "jgo", "psutil"}
 
@@ -98,6 +99,25 @@ def test_every_option_is_explained_and_every_help_ends_with_an_example(path, com
 def test_an_error_is_one_line_and_an_exit_code(error, line, code):
     result = CliRunner().invoke(group_raising(error), ["fail"])
     assert (result.stdout, result.stderr, result.exit_code) == ("", f"heat: {line}\n", code)
+
+
+def test_a_message_of_the_api_names_options():
+    """Backticks mark parameters; a value of the same name stays."""
+
+    @click.command(cls=HeatCommand, example="heat fail")
+    @click.option("--predict", "patterns", cls=Option)
+    @click.option("--n-parts", key="heat.n_parts", level="file", cls=Option)
+    @click.option("-k", "--k", cls=Option)
+    def fail(**options):
+        facts(noted(["`k` is 3, `patterns` and `other` of n.`k`", "k must be 2", "k is 2: k must be 1"]))
+        raise errors.ConfigError("set `n_parts`, not 'n_parts'")
+
+    group = HeatGroup(lazy={})
+    group.get_command = lambda context, name: fail
+    result = CliRunner().invoke(group, ["fail"])
+    notes = ["--k is 3, --predict and `other` of n.`k`", "--k must be 2", "k is 2: k must be 1"]
+    assert result.stdout == "".join(f"{'Note':<13} {note}\n" for note in notes)
+    assert result.stderr == "heat: set [heat] n_parts of heat.toml, not 'n_parts'\n"
 
 
 def test_vv_prints_the_traceback_before_the_line():

@@ -237,7 +237,10 @@ def test_labels_have_keys_and_captions_of_their_own():
         (("--type-weight", "R=0"), "0.0 is not in the range x>0"),
         (("--type-weight", "R=two"), "'two' is not a valid number"),
         (("--type-weight", "R=1", "--type-weight", "R=2"), "--type-weight: a type is named twice"),
-        (("--text", "x", "--attribute", "x"), "text and attributes both name 'x'"),
+        (
+            ("--text", "x", "--attribute", "x"),
+            "--text and --attribute both name 'x'",
+        ),
     ],
 )
 def test_pairs_that_cannot_be_read_are_refused(given, complaint):
@@ -281,13 +284,16 @@ def test_a_value_out_of_range_in_heat_toml_names_its_option(tmp_path):
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        (("--label", "A", "--label", "A"), "labels has a name twice: ['A', 'A']"),
+        (("--label", "A", "--label", "A"), "--label has a name twice: ['A', 'A']"),
         (
             ("--weight", "w", "--aggregation", "count"),
-            "aggregation 'count' ignores weights",
+            "aggregation 'count' ignores weights: leave out --weight",
         ),
-        (("--min-degree", "3", "--max-degree", "2"), "max_degree must be at least 3, got 2"),
-        (("--min-probability", "0.1", "--score", "distance"), "links ranked by distance have no probability"),
+        (("--min-degree", "3", "--max-degree", "2"), "--max-degree must be at least 3, got 2"),
+        (
+            ("--min-probability", "0.1", "--score", "distance"),
+            "links ranked by distance have no probability: leave --min-",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(given, complaint):
@@ -298,7 +304,7 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(g
 
 
 def test_links_by_distance_have_no_least_probability():
-    with pytest.raises(ValueError, match="leave min_probability out"):
+    with pytest.raises(ValueError, match="leave `min_probability` out"):
         LinkOptions(score="distance", min_probability=0.1)
     with pytest.raises(ValueError, match="score must be one of link, distance"):
         LinkOptions(score="cosine")
@@ -350,7 +356,7 @@ def test_a_value_out_of_range_of_an_expert_setting_names_its_key(tmp_path):
     ("text", "complaint"),
     [
         ("[heat]\nalpha = 1.4\n", "[heat] alpha of heat.toml: 1.4 is not in the range"),
-        ("[links]\nmin_degree = 3\nmax_degree = 2\n", "max_degree must be at least 3, got 2"),
+        ("[links]\nmin_degree = 3\nmax_degree = 2\n", "[links] max_degree of heat.toml must be at least 3"),
         ("[limits]\nmemory = 'much'\n", "'much' is not a size"),
     ],
 )

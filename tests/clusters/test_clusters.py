@@ -259,7 +259,7 @@ def test_levels_and_previous_clusters_are_checked(model: HEAT) -> None:
         model.clusters(levels=[5, 5])
     with pytest.raises(TypeError, match="whole numbers"):
         model.clusters(levels=[2.5])
-    with pytest.raises(ValueError, match="give either levels or previous"):
+    with pytest.raises(ValueError, match="give either `levels` or `previous`"):
         model.clusters(levels=[2], previous=found)
     other = HEAT(n_components=2, random_state=0).fit(nx.karate_club_graph()).clusters()
     with pytest.raises(ValueError, match="no node of the graph"):

@@ -107,18 +107,18 @@ BAD = {
     "filter that does not parse": (
         PLAIN,
         {"relationship_filter": "r.weight >"},
-        "relationship_filter 'r.weight >' is refused by the server: Invalid input",
+        "`relationship_filter` 'r.weight >' is refused by the server: Invalid input",
     ),
     "filter on an unknown variable": (
         PLAIN,
         {"node_filter": "m.x > 1"},
-        "node_filter 'm.x > 1' is refused by the server: Variable `m` not defined",
+        "`node_filter` 'm.x > 1' is refused by the server: Variable `m` not defined",
     ),
     "filter that lacks a parameter": (PLAIN, {"node_filter": "n.x > $least"}, "Expected parameter.*least"),
     "filter that writes": (
         PLAIN,
         {"node_filter": "true) SET n.x = 5 WITH n WHERE (true"},
-        "node_filter .* is refused by the server: Writing in read access mode not allowed",
+        "`node_filter` .* is refused by the server: Writing in read access mode not allowed",
     ),
     "filter that deletes": (PLAIN, {"node_filter": "true) DETACH DELETE n //"}, "Invalid input"),
     "filter that fails on a value": (
@@ -216,7 +216,7 @@ BAD = {
     "factors that add up to infinity": (
         PLAIN + f"CREATE (a)-[:{LINK}]->(b)",
         {"labels": [NODE], "type_weights": {LINK: 1.5e308}},
-        "type_weights add up to infinity",
+        "`type_weights` add up to infinity",
     ),
     "list of dates": (*attributed("[date()]", "null"), "attribute 'x' holds lists of Date values"),
     "attribute that is nowhere": (

@@ -398,7 +398,7 @@ def test_a_list_without_a_likely_pair_says_how_likely_the_likeliest_is(case: Cas
     best = case.model.duplicates(case.names, label="Club", k=1).probability[0]
     found = case.model.duplicates(case.names, label="Club", min_probability=1.0)
     assert len(found) == 0
-    assert found.notes == (f"no pair is likelier than {best:.2g}: lower min_probability to list some",)
+    assert found.notes == (f"no pair is likelier than {best:.2g}: lower `min_probability` to list some",)
 
 
 def test_a_list_says_how_many_likely_pairs_are_beyond_k(case: Case) -> None:

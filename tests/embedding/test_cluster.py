@@ -60,7 +60,7 @@ def test_a_scheduler_that_is_lost_is_said_and_the_training_goes_on_with_another(
 
 
 def test_a_cluster_needs_a_folder_and_an_address_that_answers(graph, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="scheduler needs scratch"):
+    with pytest.raises(ValueError, match="`scheduler` needs `scratch`"):
         HEAT(**OPTIONS, scheduler="tcp://127.0.0.1:9").fit(graph)
     with dask.config.set({"distributed.comm.timeouts.connect": "100ms"}):
         for address, error in (("tcp://127.0.0.1:9", ConnectionFailed), ("nothing://there", ConfigError)):

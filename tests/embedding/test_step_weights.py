@@ -104,7 +104,7 @@ def test_the_estimator_walks_by_them_and_refuses_a_graph_that_does_not_know_dire
     for other in others:
         assert not np.array_equal(default, other)
     with pytest.raises(
-        ValueError, match=r"^forward and type_balance need a graph with directed, typed relationships"
+        ValueError, match=r"^`forward` and `type_balance` need a graph with directed, typed relationships"
     ):
         HEAT(2, forward=0.9).fit(replace(graph, relationships=None))
     with pytest.raises(ValueError, match="forward"):

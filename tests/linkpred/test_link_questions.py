@@ -340,7 +340,7 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
     for question, message in (
         (
             lambda: recommend(ask, "30"),
-            r"'30' \(Movie\) is not a source in any pattern of the model: ask with --to",
+            r"'30' \(Movie\) is not a source in any pattern of the model: ask with `reverse`",
         ),
         (lambda: recommend(ask, "0", patterns=[RATED], reverse=True), "is not a target in User-RATED->Movie"),
         (lambda: recommend(ask, "0", patterns=["User-RATES->Movie"]), "did you mean 'RATED'"),

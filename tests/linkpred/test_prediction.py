@@ -149,7 +149,7 @@ def test_a_note_counts_the_links_of_isolated_nodes_if_they_are_many() -> None:
     n_isolated = int((many.degrees[np.array([links.source, links.target])] == 0).any(axis=0).sum())
     assert links.notes == (
         f"{n_isolated} of {len(links)} links join a node without relationships, as if all such nodes were "
-        "new; set min_degree to 1 if they are not",
+        "new; set `min_degree` to 1 if they are not",
     )
     assert predict_links(points, many, min_degree=1, **limits).notes == ()
     assert predict_links(points, few, **limits).notes == ()

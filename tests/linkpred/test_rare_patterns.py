@@ -61,7 +61,7 @@ def test_patterns_without_a_likely_link_are_named() -> None:
     links = predict_links(points, graph, min_probability=1.0, score=score)
     assert len(links) == 0
     (note,) = (each for each in links.notes if "none remain" in each)
-    assert note.startswith("links with a probability below min_probability, 1, are left out")
+    assert note.startswith("links with a probability below `min_probability`, 1, are left out")
     assert note.endswith("none remain for A-KNOWS->A, A-LIKES->A")
 
 

@@ -50,7 +50,7 @@ def test_the_least_probability_is_as_published_unless_links_have_none():
     [
         ({"projection": Projection(text=["about"])}, {"projection.attributes"}, "both name 'about'"),
         ({"projection": Projection(aggregation="count")}, {"projection.weight"}, "ignores weights"),
-        ({"links": LinkOptions(min_probability=0.5)}, {"links.score"}, "leave min_probability out"),
+        ({"links": LinkOptions(min_probability=0.5)}, {"links.score"}, "leave `min_probability` out"),
     ],
 )
 def test_a_conflict_of_options_never_advises_to_clear(own, follows, why):

@@ -40,7 +40,7 @@ def graph_of(source, target):
         ({"trained_share": 0.25}, ("training ended at the time limit, after 25.0% of its pairs",)),
         (
             {"learning_rate_halved": 2, "effective_learning_rate": 0.0125},
-            ("training diverged: learning_rate was halved 2 times, to 0.013",),
+            ("training diverged: `learning_rate` was halved 2 times, to 0.013",),
         ),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import facts, headed
+from heat_neo4j.cli.output import as_options, facts, headed
 from heat_neo4j.cli.report import counted, frequent
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.verbs import verb_command
@@ -66,7 +66,9 @@ def _lines(report: ProjectionReport) -> Iterator[tuple[str, str]]:
     if report.unread:
         yield "Not read", f"{display_text(report.unread)}: --attribute or --text reads them"
     yield from headed("Advice", report.advice)
-    yield from headed("Problems", report.problems or ["none: `heat embed` can run"])
+    yield from headed(
+        "Problems", map(as_options, report.problems) if report.problems else ["none: `heat embed` can run"]
+    )
 
 
 def _shares(counts: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import display_number, display_text, plural
 from heat_neo4j.cli.options import filter_options, model_options, option, verb_options
-from heat_neo4j.cli.output import facts, format_probability, print_line, table
+from heat_neo4j.cli.output import facts, format_probability, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _print(found: Classification, explained: str | None = None) -> None:
             *_figures(own.figures, name),
             ("Weights", ", ".join(f"{view} {weight:.2f}" for view, weight in views.items())),
             ("Predicted", f"{plural(len(found), 'node')} without {name}; {written}"),
-            *(("Note", note) for note in found.notes),
+            *noted(found.notes),
         ]
     )
     if explained is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j.cli.options import FILE_OUT, filter_options, model_options, option, verb_options
-from heat_neo4j.cli.output import facts, print_line, table
+from heat_neo4j.cli.output import facts, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def show(found: Clusters) -> None:
         table((*titles, "TELLING VALUES"), rows)
         if len(own) > _SHOWN:
             print_line(f"{len(own) - _SHOWN:,} more: --output writes all, and the clusters of each node")
-    facts(("Note", note) for note in found.notes)
+    facts(noted(found.notes))
     if found.written is not None:
         facts([("Written", f"to {plural(len(found.groups), 'node')} by run {found.written}")])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.options import filter_options, model_options, verb_options
-from heat_neo4j.cli.output import facts, format_probability, headed, print_line, table
+from heat_neo4j.cli.output import facts, format_probability, headed, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def explain(found: Explanation, options: dict[str, Any]) -> None:
     facts(_summary(found))
     _print_contributions(found)
     facts(_shared(found))
-    facts(("Note", note) for note in found.notes)
+    facts(noted(found.notes))
 
 
 def _summary(found: Explanation) -> Iterator[tuple[str, str]]:

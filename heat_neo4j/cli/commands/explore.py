@@ -22,7 +22,7 @@ from heat_neo4j.cli.options import (
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import Reporter, facts, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, noted, printed_as_json
 
 if TYPE_CHECKING:
     from heat_neo4j.explore.published import PageData
@@ -95,4 +95,4 @@ def _report(data: PageData, output: Path) -> None:
     facts([("Graph", f"{content}, {plural(n_links, 'predicted link')} of model {run.model!r}")])
     if data.trained:
         notes.append("the model has more than 2 dimensions: its graph was embedded in 2 for the picture")
-    facts(("Note", note) for note in notes)
+    facts(noted(notes))

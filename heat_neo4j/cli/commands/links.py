@@ -16,7 +16,7 @@ from heat_neo4j.cli.options import (
     setting_options,
     verb_options,
 )
-from heat_neo4j.cli.output import facts, format_probability, print_line
+from heat_neo4j.cli.output import facts, format_probability, noted, print_line
 from heat_neo4j.cli.report import log_run, show_run
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.verbs import verb_command
@@ -69,7 +69,7 @@ def duplicates(found: FoundDuplicates, options: dict[str, Any]) -> None:
     if found.run is not None:
         lines[1] = ("Published", f"{plural(found.run.links_written, 'relationship')} of type {kind}")
         lines.append(("Run", f"{found.run.run_id} of model {found.run.model}"))
-    facts((*lines, *(("Note", note) for note in found.found.notes)))
+    facts((*lines, *noted(found.found.notes)))
     for each in pairs[:_SHOWN]:
         ends = (_named(each[f"{end}_name"], each[end]) for end in ("first", "second"))
         print_line()

@@ -22,7 +22,7 @@ from heat_neo4j.cli.options import (
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import Reporter, facts, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, noted, printed_as_json
 from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import ProjectionError
 
@@ -174,4 +174,4 @@ def _finish(
     document = {"picture": output, "model": run.model, "run": run.run_id, "notes": list(notes)}
     if not printed_as_json(document):
         facts([("Picture", str(output.absolute())), ("Run", f"{run.run_id} of model {run.model!r}")])
-        facts(("Note", note) for note in notes)
+        facts(noted(notes))

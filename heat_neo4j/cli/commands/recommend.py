@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.options import filter_options, model_options, setting_options, verb_options
-from heat_neo4j.cli.output import facts, format_probability, print_line, table
+from heat_neo4j.cli.output import facts, format_probability, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def recommend(found: Recommendations, options: dict[str, Any]) -> None:
         if place:
             print_line()
         _print(found, each)
-    facts(("Note", note) for note in found.notes)
+    facts(noted(found.notes))
 
 
 def _print(found: Recommendations, each: Recommended) -> None:

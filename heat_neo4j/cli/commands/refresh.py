@@ -10,7 +10,7 @@ from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, job_options, log_options, verb_options
-from heat_neo4j.cli.output import Log, Reporter, facts, log_of_machines, printed_as_json
+from heat_neo4j.cli.output import Log, Reporter, facts, log_of_machines, noted, printed_as_json
 from heat_neo4j.cli.report import log_run, plan_lines, show_run
 from heat_neo4j.errors import QualityRejected
 
@@ -68,4 +68,4 @@ def _show(report: RefreshReport) -> None:
         return
     done = [("Done", f"{report.decision}: {report.reason}")]
     facts(plan_lines(report.plan.to_dict()) if report.outcome == "dry run" else done)
-    facts(("Note", note) for note in report.notes)
+    facts(noted(report.notes))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.options import filter_options, model_options, setting_options
-from heat_neo4j.cli.output import facts, format_seconds
+from heat_neo4j.cli.output import facts, format_seconds, noted
 from heat_neo4j.cli.verbs import verb_command
 from heat_neo4j.errors import CoordinatesDiffer
 
@@ -52,7 +52,7 @@ def _lines(found: Verification) -> Iterator[tuple[str, str]]:
     yield "Trained again", f"{how}, {format_seconds(sum(found.seconds.values()))}"
     yield "Compared", f"{found.coordinates} coordinates and radii of {plural(found.nodes, 'node')}"
     yield "Result", "the same bits" if found.equal else _difference(found)
-    yield from (("Note", note) for note in found.notes)
+    yield from noted(found.notes)
 
 
 def _difference(found: Verification) -> str:

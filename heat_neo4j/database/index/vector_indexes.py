@@ -221,7 +221,7 @@ def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], 
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     return WriteRefused(
         f"the index {index.name!r} over {index.property!r} is not one of model {model!r}: "
-        "drop it, or use another --model"
+        "drop it, or use another `model`"
     )
 
 

@@ -99,7 +99,7 @@ class RelationshipTable:
         """Raise ProjectionError if weights are not finite numbers of 0 or more, or all missing."""
         name = self._projection.weight
         if self._bad_weights:
-            advice = "weights are finite numbers of 0 or more; fix them or use a relationship_filter"
+            advice = "weights are finite numbers of 0 or more; fix them or use `relationship_filter`"
             raise ProjectionError(f"weight {name!r} is not usable: {self._bad_weights}: {advice}")
         inside = self.counts["relationships"] - self.counts["relationships_to_outside"]
         inside -= self.counts["relationships_to_itself"]
@@ -134,7 +134,7 @@ class RelationshipTable:
         try:
             joined = self._joined(row_of, n_rows, self._record)
         except WeightOverflowError as error:
-            what = "type_weights add" if weight is None else f"weight {weight!r} adds"
+            what = "`type_weights` add" if weight is None else f"weight {weight!r} adds"
             raise ProjectionError(f"{what} up to infinity: scale the weights down") from error
         except ValueError as error:
             raise ProjectionError(f"weight {weight!r} is not usable: {error}") from error

@@ -204,4 +204,4 @@ def _bad_filters(connection: Connection, projection: Projection) -> Iterator[str
         try:
             connection.read(statement, projection.filter_parameters, doing="compiling filters")
         except ProjectionError as error:
-            yield f"{name} {text!r} is refused by the server: {one_line(error.__cause__ or error)}"
+            yield f"`{name}` {text!r} is refused by the server: {one_line(error.__cause__ or error)}"

@@ -171,7 +171,7 @@ def check_types(graph: Loadable, names: LoadNames) -> None:
     if others:
         raise ProjectionError(
             f"the graph has relationships of type {others[0]!r}, not {names.relationship!r}: name the one "
-            "type with --relationship (relationship=...), or load a graph for each type"
+            "type in `relationship`, or load a graph for each type"
         )
 
 

@@ -29,12 +29,12 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
         for name in names.properties:
             if name in read:
                 raise WriteRefused(
-                    f"the node property {name!r} is read by the projection: use another --model"
+                    f"the node property {name!r} is read by the projection: use another `model`"
                 )
     for link_type in names.links if LINKS in parts else ():
         if link_type in (projection.relationships or ()):
             raise WriteRefused(
-                f"the relationship type {link_type!r} is read by the projection: use another --model"
+                f"the relationship type {link_type!r} is read by the projection: use another `model`"
             )
 
 
@@ -88,7 +88,7 @@ def refuse_constraints(
             continue
         raise WriteRefused(
             f"constraint {row['name']!r} ({kind} of {', '.join(row['properties'])} on {on}) covers data of "
-            f"model {names.model!r}: drop it (SHOW CONSTRAINTS lists it), or use another --model"
+            f"model {names.model!r}: drop it (SHOW CONSTRAINTS lists it), or use another `model`"
         )
 
 
@@ -103,7 +103,7 @@ def refuse_foreign_values(
 
     `nodes` is the label expression for the nodes that a publication looks at.
     """
-    advice = "use another --model, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)"
+    advice = "use another `model`, repeat an interrupted clear, or set `overwrite`"
     if _on_nodes(parts):
         copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", labels=nodes, **copies)

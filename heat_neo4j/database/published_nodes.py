@@ -21,6 +21,10 @@ _NO_CAPTIONS = NodeKeys({})
 _ELEMENT_ID = re.compile(r"\d+:[0-9a-f-]{36}:\d+", re.ASCII)  # keys may hold colons, too
 
 
+class UnknownNodeError(ProjectionError):
+    """No node has the key that a user gave, or nodes have none."""
+
+
 @dataclass(frozen=True)
 class NodesByKey:
     """Nodes with any of some labels (none for all nodes), the keys that identify them, and their captions."""
@@ -82,7 +86,7 @@ class Lookup:
         if _ELEMENT_ID.fullmatch(text):
             return cls((text,), {}, ())
         if not nodes.keys.by_label:
-            raise ProjectionError(
+            raise UnknownNodeError(
                 f"the model has no key to find {text!r} by: give an element id, or train with a key "
                 "(heat embed --key PROPERTY)"
             )

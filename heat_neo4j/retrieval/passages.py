@@ -11,10 +11,12 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.index.nearest import Among, Neighbour, Neighbours
 from heat_neo4j.database.index.search import SPACE, FoundNode, FoundNodes
 from heat_neo4j.database.keys import Key
-from heat_neo4j.database.published_nodes import NodeLink
+from heat_neo4j.database.published_nodes import NodeLink, UnknownNodeError
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ProjectionError
 
 _LONGEST = 2_000  # characters of a property
+_NO_INDEX = "without fulltext_index or vector_index, a text is a node's key: name an index to ask questions"
 
 
 class Embedder(Protocol):
@@ -79,7 +81,12 @@ class Search:
 
     def passages(self, store: Neo4jStore, node: str, k: int, among: Among) -> tuple[Passage, ...]:
         """Return the nodes nearest to one, nearest first; errors are those of `Database.neighbours`."""
-        found = store.neighbours(node, k, labels=self.labels, among=among, **self._options)
+        try:
+            found = store.neighbours(node, k, labels=self.labels, among=among, **self._options)
+        except UnknownNodeError as error:
+            if self.takes_questions:
+                raise
+            raise ProjectionError(f"{error}; {_NO_INDEX}") from error
         return tuple(_passage(found, node, each) for each in found.nodes)
 
 

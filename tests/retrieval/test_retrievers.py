@@ -133,7 +133,7 @@ def test_filters_properties_and_other_keys(toy, graphrag, langchain):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("What is near p9?", {}, "there is no .* with key 'What is near p9"),
+        ("What is near p9?", {}, "there is no .* with key 'What is near p9.*; without fulltext_index or v"),
         ("q'\"`]}) DETACH DELETE m //", {}, "there is no .* with key"),
         ("p9", {"labels": ["No`where"]}, "no node label 'No`where' in database"),
         ("p9", {"model": "no model"}, "model 'no model' has no published coordinates"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key, NodeKeys
-from heat_neo4j.database.published_nodes import Lookup, NodesByKey, read_scope
+from heat_neo4j.database.published_nodes import Lookup, NodesByKey, UnknownNodeError, read_scope
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.errors import ProjectionError
 
@@ -28,7 +28,7 @@ def find_node(
         found.update((str(row["id"]), which) for row in rows)
     if not found:
         require_names(connection, [*(labels or ()), *NodeKeys.of(key).labels], nodes.keys.properties)
-        raise ProjectionError(f"there is no {lookup.wanted} in database {connection.server.database!r}")
+        raise UnknownNodeError(f"there is no {lookup.wanted} in database {connection.server.database!r}")
     if len(found) > 1:
         which = " and ".join(dict.fromkeys(found.values()))
         advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,47 +15,58 @@ from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.embed import embed
 from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.commands import invoker
-from tests.support.live_graph import open_cypher, snapshot
+from tests.support.live_graph import open_cypher, open_store, snapshot
 
 pytestmark = pytest.mark.live
 
 PAPERS = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"])
+OWN = Projection(labels=["RefreshPaper"], relationships=["REFRESH_CITES"])
 SMALL = {"walks_per_node": 3, "walk_length": 10, "random_state": 3, "n_threads": 1}
+LINKS = LinkOptions(k=3, min_probability=0.0)
 
 
-@pytest.fixture
-def cypher(server):
+@contextmanager
+def papers_of(server, projection, model):
+    """Give a function for Cypher, and papers as `projection` names them; remove what `model` published."""
+    label, kind = projection.labels[0], projection.relationships[0]
     with open_cypher(server) as run:
         run(
             "UNWIND range(0, 59) AS i "
-            "CREATE (n:PlotPaper {key: i, name: 'paper ' + i, field: ['physics', 'biology'][i / 30]}) "
+            f"CREATE (n:{label} {{key: i, name: 'paper ' + i, field: ['physics', 'biology'][i / 30]}}) "
             "FOREACH (_ IN CASE i % 3 WHEN 0 THEN [1] ELSE [] END | SET n:PlotOld)"
         )
         run(
-            "MATCH (a:PlotPaper) MATCH (b:PlotPaper) "
+            f"MATCH (a:{label}) MATCH (b:{label}) "
             "WHERE a.key < b.key AND a.key / 30 = b.key / 30 AND (a.key * b.key + a.key) % 5 = 1 "
-            "CREATE (a)-[:PLOT_CITES]->(b)"
+            f"CREATE (a)-[:{kind}]->(b)"
         )
         yield run
         run(
-            "MATCH (n) WHERE n:PlotPaper OR (n:HeatRun|HeatVersion AND n.model = 'plot') "
-            "OR (n:HeatModel AND n.name = 'plot') DETACH DELETE n"
+            f"MATCH (n) WHERE n:{label} OR (n:HeatRun|HeatVersion AND n.model = $m) "
+            "OR (n:HeatModel AND n.name = $m) DETACH DELETE n",
+            m=model,
         )
 
 
+@pytest.fixture(scope="module")
+def published(server):
+    """Publish a model of three dimensions, with links, for tests that leave it and its graph as they are."""
+    with papers_of(server, PAPERS, "plot"), open_store(server, index=False) as store:
+        yield embed(store, PAPERS, HEAT(3, **SMALL), model="plot", links=LINKS).run
+
+
 @pytest.fixture
-def published(store, cypher):
-    """Publish a model of three dimensions, with links."""
-    return embed(
-        store, PAPERS, HEAT(3, **SMALL), model="plot", links=LinkOptions(k=3, min_probability=0.0)
-    ).run
+def own(server):
+    """A function for Cypher, and papers of this test's own."""
+    with papers_of(server, OWN, "fresh") as run:
+        yield run
 
 
 @pytest.fixture
 def invoke(server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = invoker(server)
-    return lambda *arguments, code=0: run("plot", *arguments, "--model", "plot", code=code)
+    return lambda *arguments, model="plot", code=0: run("plot", *arguments, "--model", model, code=code)
 
 
 @pytest.fixture
@@ -71,7 +83,7 @@ def drawn(monkeypatch):
     return seen
 
 
-def test_what_is_read_is_what_was_published(store, cypher, published):
+def test_what_is_read_is_what_was_published(store, published):
     model = published_model.read_published(store, "plot")
     assert model.run.run_id == published.run_id
     assert model.notes == ()
@@ -107,15 +119,15 @@ def test_predicted_links_of_earlier_runs_are_left_out(store, cypher, published):
     cypher("MATCH ()-[p:PLOT_PREDICTED {run: 'another'}]->() DELETE p")
 
 
-def test_an_embedding_of_the_plane_is_drawn_as_it_is(store, cypher):
-    embed(store, PAPERS, HEAT(2, **SMALL), model="plot", links=None)
-    model = published_model.read_published(store, "plot")
+def test_an_embedding_of_the_plane_is_drawn_as_it_is(store, own):
+    embed(store, OWN, HEAT(2, **SMALL), model="fresh", links=None)
+    model = published_model.read_published(store, "fresh")
     assert published_model.embed_in_plane(model) is model.embedding
-    with pytest.raises(ProjectionError, match="model 'plot' has no predicted links: run `heat links`"):
+    with pytest.raises(ProjectionError, match="model 'fresh' has no predicted links: run `heat links`"):
         published_model.read_predicted(store, model, 5)
 
 
-def test_one_of_more_dimensions_is_embedded_anew_with_the_runs_parameters(store, cypher, published):
+def test_one_of_more_dimensions_is_embedded_anew_with_the_runs_parameters(store, published):
     model = published_model.read_published(store, "plot")
     flat = published_model.embed_in_plane(model, n_threads=1)
     np.testing.assert_array_equal(flat, HEAT(2, **SMALL).fit(store.read_graph(PAPERS)).embedding_)
@@ -135,7 +147,7 @@ def test_every_picture_is_drawn_and_nothing_is_written(invoke, cypher, published
     assert drawn["heat-degree.png"].collections[0].get_offsets().shape[0] > 50
 
 
-def test_names_colours_links_and_title_of_the_disk(invoke, cypher, published, drawn):
+def test_names_colours_links_and_title_of_the_disk(invoke, published, drawn):
     result = invoke(
         *("disk", "--caption", "name", "--color-by", "field", "--links", "5", "--title", "My papers"),
         *("--output", "my.svg", "--json"),
@@ -160,7 +172,7 @@ def test_names_colours_links_and_title_of_the_disk(invoke, cypher, published, dr
     assert [len(each.get_segments()) for each in lines][-1] == 5
 
 
-def test_labels_decide_about_colours_unless_told_otherwise(invoke, cypher, published, drawn):
+def test_labels_decide_about_colours_unless_told_otherwise(invoke, published, drawn):
     invoke("disk", "--title", "")
     axes = drawn["heat-disk.png"]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["PlotPaper", "PlotOld:PlotPaper"]
@@ -172,13 +184,15 @@ def test_relationships_that_changed_are_a_note(invoke, cypher, published):
     then, now = published.edge_count, published.edge_count + 1
     note = f"Note          the graph has {now} edges now and had {then} when it was embedded\n"
     assert note in invoke("degree").stdout
+    cypher("MATCH (:PlotPaper {key: 0})-[r:PLOT_CITES]->(:PlotPaper {key: 59}) DELETE r")
 
 
-def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
-    before = published_model.read_published(store, "plot")
-    cypher("CREATE (:PlotPaper {key: 60})")
-    cypher("MATCH (n:PlotPaper {key: 5}) DETACH DELETE n")
-    now = published_model.read_published(store, "plot")
+def test_a_run_is_shown_as_it_is_now(invoke, store, own):
+    published = embed(store, OWN, HEAT(3, **SMALL), model="fresh", links=LINKS).run
+    before = published_model.read_published(store, "fresh")
+    own("CREATE (:RefreshPaper {key: 60})")
+    own("MATCH (n:RefreshPaper {key: 5}) DETACH DELETE n")
+    now = published_model.read_published(store, "fresh")
     kept = np.flatnonzero(np.isin(before.graph.node_ids, now.graph.node_ids))
     assert len(kept) == now.graph.n_nodes == 59
     np.testing.assert_array_equal(now.embedding, before.embedding[kept])
@@ -188,44 +202,44 @@ def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
         f"1 of the 60 nodes of run {published.run_id} are no longer in the graph",
     )
     for picture in ("disk", "reliability", "degree"):
-        assert "1 node is newer than run" in invoke(picture).stdout
+        assert "1 node is newer than run" in invoke(picture, model="fresh").stdout
     assert len(published_model.read_predicted(store, now, 10_000)) > 20
-    cypher("CREATE (:PlotPaper {key: 61})-[:PLOT_CITES]->(:PlotPaper {key: 62})")
-    cypher("MATCH (n:PlotPaper) WHERE n.key < 60 DETACH DELETE n")
-    line = invoke("degree", code=4).stderr.splitlines()[-1]
+    own("CREATE (:RefreshPaper {key: 61})-[:REFRESH_CITES]->(:RefreshPaper {key: 62})")
+    own("MATCH (n:RefreshPaper) WHERE n.key < 60 DETACH DELETE n")
+    line = invoke("degree", model="fresh", code=4).stderr.splitlines()[-1]
     assert line.startswith(f"heat: no node of run {published.run_id} is left in the graph: run `heat embed`")
 
 
-def test_attributes_are_encoded_as_those_of_the_run(store, cypher):
-    projection = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"], attributes=["field"])
-    embed(store, projection, HEAT(2, **SMALL), model="plot", links=None)
-    before = published_model.read_published(store, "plot")
-    cypher("MATCH (n:PlotPaper {key: 5}) SET n.field = 'astronomy'")
-    now = published_model.read_published(store, "plot")
+def test_attributes_are_encoded_as_those_of_the_run(store, own):
+    projection = Projection(labels=["RefreshPaper"], relationships=["REFRESH_CITES"], attributes=["field"])
+    embed(store, projection, HEAT(2, **SMALL), model="fresh", links=None)
+    before = published_model.read_published(store, "fresh")
+    own("MATCH (n:RefreshPaper {key: 5}) SET n.field = 'astronomy'")
+    now = published_model.read_published(store, "fresh")
     assert now.graph.attribute_names == before.graph.attribute_names
     assert sum("unknown to the recipe" in note for note in now.notes) == 1
-    cypher("MATCH (n:PlotPaper) SET n.field = n.key")
-    others = published_model.read_published(store, "plot")
+    own("MATCH (n:RefreshPaper) SET n.field = n.key")
+    others = published_model.read_published(store, "fresh")
     assert any("encoded anew" in note for note in others.notes)
 
 
-def test_what_is_not_there_is_one_line(invoke, cypher, store):
+def test_what_is_not_there_is_one_line(invoke, own, store):
     for picture in ("disk", "reliability", "degree"):
-        line = invoke(picture, code=4).stderr.splitlines()[-1]
-        assert line == ("heat: model 'plot' has no published coordinates in this database: run `heat embed`")
-    embed(store, PAPERS, HEAT(2, **SMALL), model="plot", links=None)
-    missing = invoke("disk", "--caption", "nmae", code=4).stderr.splitlines()[-1]
+        line = invoke(picture, model="fresh", code=4).stderr.splitlines()[-1]
+        assert line == ("heat: model 'fresh' has no published coordinates in this database: run `heat embed`")
+    embed(store, OWN, HEAT(2, **SMALL), model="fresh", links=None)
+    missing = invoke("disk", "--caption", "nmae", model="fresh", code=4).stderr.splitlines()[-1]
     assert missing.startswith("heat: no node of the projection has a property 'nmae'")
-    assert "has no predicted links" in invoke("disk", "--links", "3", code=4).stderr
+    assert "has no predicted links" in invoke("disk", "--links", "3", model="fresh", code=4).stderr
 
 
-def test_a_model_without_probabilities_has_no_reliability(invoke, cypher, store):
-    cypher("MATCH (n:PlotPaper) WHERE n.key > 5 DETACH DELETE n")
-    cypher("MATCH (:PlotPaper)-[r]->() DELETE r")
-    cypher(
-        "MATCH (a:PlotPaper) MATCH (b:PlotPaper) WHERE b.key = a.key + 1 OR b.key = 0 AND a.key = 5 "
-        "CREATE (a)-[:PLOT_CITES]->(b)"
+def test_a_model_without_probabilities_has_no_reliability(invoke, own, store):
+    own("MATCH (n:RefreshPaper) WHERE n.key > 5 DETACH DELETE n")
+    own("MATCH (:RefreshPaper)-[r]->() DELETE r")
+    own(
+        "MATCH (a:RefreshPaper) MATCH (b:RefreshPaper) WHERE b.key = a.key + 1 OR b.key = 0 AND a.key = 5 "
+        "CREATE (a)-[:REFRESH_CITES]->(b)"
     )
-    embed(store, PAPERS, HEAT(2, **SMALL), model="plot", links=None)
-    line = invoke("reliability", code=4).stderr.splitlines()[-1]
-    assert line == "heat: model 'plot' has no link probabilities: run `heat links`"
+    embed(store, OWN, HEAT(2, **SMALL), model="fresh", links=None)
+    line = invoke("reliability", model="fresh", code=4).stderr.splitlines()[-1]
+    assert line == "heat: model 'fresh' has no link probabilities: run `heat links`"

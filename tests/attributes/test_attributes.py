@@ -6,7 +6,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -140,7 +140,6 @@ def columns(draw):
     return values, [order[:cut], order[cut:]], draw(st.integers(1, 7))
 
 
-@settings(max_examples=100, deadline=None)
 @given(columns())
 def test_any_chunks_in_any_order_match_the_slow_reference(case):
     values, chunks, max_categories = case
@@ -350,7 +349,6 @@ def plain_columns(draw):
     return values, [order[:cut], order[cut:]]
 
 
-@settings(max_examples=100, deadline=None)
 @given(plain_columns())
 def test_any_chunks_in_any_order_give_the_same_bits(case):
     values, chunks = case

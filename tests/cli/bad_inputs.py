@@ -19,7 +19,7 @@ CREATE (a:BadPaper {key: 1, year: 2001, words: ['x', 'y'], same: 1}),
 """
 PAPERS = ("--label", "BadPaper", "--relationship", "BAD_CITES")
 SMALL = ("--n-components", "2", "--walks-per-node", "1", "--walk-length", "4", "--model", "bad")
-EMBED = ("embed", *PAPERS, *SMALL)
+EMBED = ("embed", *PAPERS, *SMALL, "--no-index")
 WEIGHTED = (*EMBED, "--weight", "weight")
 HOSTILE = "BadPaper`)//\"'"
 
@@ -35,6 +35,33 @@ class Case:
     graph: str = ""
     environment: Mapping[str, str | None] = field(default_factory=dict)
 
+
+READER_TWINS = {
+    "unknown type",
+    "hostile type",
+    "unknown attribute",
+    "hostile attribute",
+    "unknown weight",
+    "unknown key",
+    "filter with a syntax error",
+    "filter of another variable",
+    "nothing matches",
+    "infinite weight",
+    "negative weight",
+    "weight in words",
+    "weight true or false",
+    "weight on none",
+    "no relationships",
+    "no relationships, equal attributes",
+    "ragged attribute",
+    "NaN attribute",
+    "attribute of dates in lists",
+    "key missing",
+    "key of two kinds",
+    "links of an unknown model",
+    "verifying an unknown run",
+}
+"""Cases of messages that the tests of the reader check too, or that differ from another case by one word."""
 
 CASES = [
     Case(

@@ -15,7 +15,7 @@ from heat_neo4j.cli import heat, verbs
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.database.limits import Limits
 from heat_neo4j.database.store import Neo4jStore
-from tests.cli.bad_inputs import CASES, EMBED, GRAPH, SMALL
+from tests.cli.bad_inputs import CASES, EMBED, GRAPH, READER_TWINS, SMALL
 from tests.support.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -51,7 +51,13 @@ def held(cypher):
     return json.dumps(snapshot(cypher), sort_keys=True, default=repr)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] * (case.name in READER_TWINS))
+        for case in CASES
+    ],
+)
 def test_a_mistake_is_one_line_and_changes_nothing(case, server, cypher):
     if case.graph:
         cypher(case.graph)
@@ -79,7 +85,9 @@ def test_hostile_names_that_exist_are_just_names(server, cypher):
     before = held(cypher)
     arguments = [*("--label", label, "--relationship", kind, "--weight", weight, "--attribute", words)]
     arguments += ["--model", "m`'\"\\"]
-    result = command(server, "embed", *arguments, *SMALL[:-2], "--k", "1", "--score", "distance")
+    result = command(
+        server, "embed", *arguments, *SMALL[:-2], "--k", "1", "--score", "distance", "--no-index"
+    )
     assert (result.exit_code, result.stderr) == (0, "")
     assert len(cypher("MATCH ()-[r:M_PREDICTED]->() RETURN r")) > 0
     assert command(server, "clear", "--model", "m`'\"\\", "--yes").exit_code == 0

@@ -98,6 +98,7 @@ def test_a_recorded_property_of_the_users_is_neither_removed_nor_replaced(tamper
         tampering.restore()
 
 
+@pytest.mark.slow
 def test_every_command_survives_odd_bookkeeping(tampering, caught):
     address, requests = caught
     edits = random.Random(20).sample(tampering.edits(address), 1)

@@ -6,7 +6,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -90,7 +90,6 @@ def plain(found, projection, row_of):
     return adjacency, types, times
 
 
-@settings(max_examples=100)
 @given(
     FOUND,
     st.sampled_from(sorted(COMBINE)),

@@ -28,7 +28,16 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("jobs", list(combinations_with_replacement(JOBS, 2)), ids="-".join)
+QUICK = {("full", "local"), ("full", "leaving"), ("local", "rollback")}
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        pytest.param(jobs, id="-".join(jobs), marks=[pytest.mark.slow] * (jobs not in QUICK))
+        for jobs in combinations_with_replacement(JOBS, 2)
+    ],
+)
 def test_nothing_is_torn_or_lost_whatever_happens(jobs):
     assert explore(initial(jobs)) > 10_000
 

@@ -213,7 +213,6 @@ def test_attributes_become_columns(cypher, store):
     ]
 
 
-@pytest.mark.both_releases
 def test_a_vector_is_one_attribute_however_it_is_read(cypher, store):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(20, 5)) @ rng.normal(size=(5, 300)) + 1.0
@@ -265,7 +264,6 @@ PLACES = [(12.5, 41.9), (-180.0, 10.0), (180.0, -10.0), (0.0, 90.0), (77.0, -5.5
 TEXTS = ["Graphs of graphs", "the HYPERBOLIC plane, the plane", None, "", "graphs 論文 2024", "plane"]
 
 
-@pytest.mark.both_releases
 def test_dates_times_durations_points_and_texts_become_columns(cypher, store):
     for key, (moment, clock, place, text) in enumerate(zip(MOMENTS, TIMES, PLACES, TEXTS, strict=True)):
         # The driver cannot send a time with an offset.

@@ -361,7 +361,6 @@ def test_the_closure_of_a_hierarchy_is_counted(cypher, store, kind):
     assert (counts.hierarchical, counts.closure) == ((39, above) if kind == LINK else (0, 0))
 
 
-@pytest.mark.both_releases
 def test_nodes_are_sampled_whatever_the_numbers_in_their_element_ids(cypher, store):
     """Nodes that were created in turn with others have all odd numbers, or all even ones."""
     cypher(f"UNWIND range(1, 4800) AS i CREATE (:{NODE} {{x: i}})")

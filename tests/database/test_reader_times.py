@@ -246,7 +246,6 @@ def test_values_that_are_no_times_are_named_in_one_line(cypher, store, value, fo
     refused(cypher, store, f"^time 'time' is not usable: {found}", f": {ADVICE}")
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heat_neo4j._utils.scratch import IN_MEMORY
@@ -31,7 +31,6 @@ def read(projection, chunks):
     return table.join(np.arange(N), N).adjacency, table.counts
 
 
-@settings(max_examples=100, deadline=None)
 @given(RELATIONSHIPS, st.sampled_from(sorted(COMBINE)), st.integers(0, 2**32))
 def test_any_order_gives_the_same_bits_and_what_the_slow_twin_gives(relationships, aggregation, seed):
     weight = None if aggregation in ("count", "single") else "w"
@@ -67,7 +66,6 @@ def test_nodes_that_have_gone_take_their_relationships_along():
     assert [ends.tolist() for ends in joined.relationships.of("T")] == [[1], [0]]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, N - 1), st.integers(-1, N - 1), st.sampled_from("AB"))), st.randoms()
 )

@@ -222,7 +222,6 @@ def explain(cypher, server, statement):
 
 
 @pytest.mark.live
-@pytest.mark.both_releases
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_the_server_understands_every_statement(server, cypher, name):
     """In each version of Cypher, as a database may read any by default; none calls anything deprecated."""

@@ -33,6 +33,7 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.heat import HEAT
 from tests.embedding.test_kernels import hub_graph, toy
 from tests.support import naive, naive_buckets
+from tests.support.slow import slow
 from tests.support.small_training import DIVERGING, star
 
 ROUNDS = 3
@@ -266,10 +267,10 @@ class Law:
 @pytest.mark.parametrize(
     ("graph", "n_parts", "rate"),
     [
-        (toy(36), 2, 0.004),
+        slow(toy(36), 2, 0.004),
         (toy(36), 3, 0.004),
         (toy(50, isolated=(3, 7)), 4, 0.05),
-        (hub_graph(44), 4, 0.001),
+        slow(hub_graph(44), 4, 0.001),
     ],
     ids=["two", "three", "damped", "hub"],
 )

@@ -17,6 +17,7 @@ from heat_neo4j.embedding.near_lists import LISTED, near_lists, near_matrix, vec
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.graph import Graph, Provenance
 from tests.support import naive
+from tests.support.slow import slow
 
 
 def vectors(n, width=48, seed=0):
@@ -49,7 +50,7 @@ def unit_floats(values):
     return np.ascontiguousarray(naive.unit_rows(values), dtype=np.float32)
 
 
-@pytest.mark.parametrize("n", [1, 2, 60, 300])
+@pytest.mark.parametrize("n", [1, 2, 60, slow(300)])
 def test_up_to_a_size_the_lists_hold_the_nearest_nodes(n):
     rows = unit_floats(vectors(n))
     near, weights = near_lists(rows)

@@ -17,6 +17,7 @@ from heat_neo4j.geometry.hyperboloid import distance, lift, to_poincare
 from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import predict_links
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.browser
 
@@ -446,8 +447,10 @@ def test_the_policy_stops_scripts_and_requests(walk):
     assert walk.refused == ["https://example.invalid/x.png csp"]
 
 
-@pytest.mark.parametrize("painter", ["canvas", "webgl"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("painter", "scheme"),
+    [("canvas", "light"), ("webgl", "dark"), slow("canvas", "dark"), slow("webgl", "light")],
+)
 def test_both_painters_draw_nodes_and_edges_in_their_colours(open_page, painter, scheme):
     # Two nodes of one group and their geodesic, which bends towards the centre; a third alone in its group.
     # A single type has no colour of its own.

@@ -17,6 +17,7 @@ from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
 from tests.explore.conftest import opened_page
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +51,7 @@ def html():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["canvas", "webgl"])
+@pytest.fixture(scope="module", params=[slow("canvas"), "webgl"])
 def shared(page_with, html, request, tmp_path_factory):
     path = tmp_path_factory.mktemp("types") / "page.html"
     walk = opened_page(page_with(reduced_motion="reduce"), path, html, request.param)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -47,7 +47,6 @@ limits = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(embedded_graphs(), limits)
 def test_links_equal_the_slow_twin_where_distances_tie(
     made: tuple[np.ndarray, Graph], limits: dict[str, Any]
@@ -66,7 +65,6 @@ def test_links_equal_the_slow_twin_where_distances_tie(
         ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(embedded_graphs(smallest=3), st.floats(0.01, 0.99), st.integers(0, 2**32))
 def test_a_split_never_leaks_or_strands(made: tuple[np.ndarray, Graph], share: float, seed: int) -> None:
     graph = made[1]
@@ -88,7 +86,6 @@ def test_a_split_never_leaks_or_strands(made: tuple[np.ndarray, Graph], share: f
     assert ((split.train.degrees > 0) == (graph.degrees > 0)).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(embedded_graphs(smallest=3))
 def test_reconstruction_equals_the_slow_twin_where_distances_tie(made: tuple[np.ndarray, Graph]) -> None:
     points, graph = made

@@ -7,7 +7,7 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
@@ -204,7 +204,6 @@ def leads(n: int, links: list[tuple[int, int]], u: int, v: int) -> bool:
 
 
 @given(graph=directed_graphs(), most_links=st.integers(0, 12))
-@settings(max_examples=100)
 def test_chains_are_those_of_a_plain_search(
     graph: tuple[int, list[tuple[int, int]]], most_links: int
 ) -> None:
@@ -300,7 +299,6 @@ def plain_selection(
 
 
 @given(ruled_proposals())
-@settings(max_examples=100)
 def test_the_kept_proposals_are_those_of_a_plain_loop(made: tuple) -> None:  # type: ignore[type-arg]
     graph, rules, patterns, pattern, pairs, scores = made
     found = rules.apply(graph, patterns, pattern, pairs, scores)

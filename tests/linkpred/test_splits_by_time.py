@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -49,7 +49,6 @@ def as_set(pairs):
     return set(map(tuple, pairs.tolist()))
 
 
-@settings(max_examples=100, deadline=None)
 @given(EDGES, st.sampled_from([0.05, 0.15, 0.4, 0.9]), st.integers(0, 5))
 def test_the_laws_of_the_split(times, share, seed):
     dated = {edge: time for edge, time in times.items() if time is not None}

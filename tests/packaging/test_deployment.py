@@ -294,6 +294,7 @@ def test_systemd_takes_the_units(machine, tmp_path):
 
 
 @pytest.mark.live
+@pytest.mark.slow
 def test_the_service_runs(machine, server, graph, cypher):
     machine.configure(server, "database")
     credentials = machine.folder / "credentials"

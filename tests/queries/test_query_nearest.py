@@ -89,12 +89,12 @@ def test_nearest_elsewhere(store, toy):
 
 
 @pytest.mark.parametrize("name", ["nearest", "nearest_where", "nearest_to_point", "nearest_quick"])
-@pytest.mark.parametrize("n", [N, 1, 0])
-def test_queries_by_search_run_without_a_notification(server, store, toys, caplog, name, n):
+@pytest.mark.parametrize("n", [N, slow(1), slow(0)])
+def test_queries_by_search_run_without_a_notification(server, store, request, caplog, name, n):
     if server.series == "5.26":
         pytest.skip("Neo4j 5.26 has no SEARCH")
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
-    toy = toys[n]
+    toy = request.getfixturevalue("toy") if n == N else request.getfixturevalue("toys")[n]
     if n == 0:
         with pytest.raises(ProjectionError, match="has no published coordinates in this database"):
             ask(store, f"search/{name}", toy.values())

@@ -13,6 +13,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from tests.support.live_graph import open_cypher, open_store
 from tests.support.query_toy import NEW, WORDS, N, ask, same
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -46,7 +47,7 @@ def test_ancestors_and_descendants(store, toy, twin):
     assert ask(store, name, toy.values(value=NEW)) == []
 
 
-@pytest.fixture(scope="module", params=["target", "source"])
+@pytest.fixture(scope="module", params=["target", slow("source")])
 def parts(server, request):
     """A bill of materials, where the more general end of a relationship is its target or its source."""
     with open_cypher(server) as cypher, open_store(server) as store:

@@ -12,6 +12,7 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.docs.reference import columns
 from tests.support.live_graph import open_cypher, open_store, random_points, ring_graph
 from tests.support.query_toy import write_same_as
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -20,6 +21,7 @@ LABEL, CONSTRAINT = "PlannedNode", "planned_key"
 NAMES = WriteNames(model="planned")
 SAME_AS = WriteNames.of_duplicates(NAMES.model).link_type
 QUERIES = [query.name for query in list_queries()]
+QUICK = ("explain_link", "most_general", "nearest", "recommend", "search/nearest", "shortest_path")
 ALL = re.compile("ooks at all (nodes|relationships)")
 SCANS = ("AllNodesScan", "NodeByLabelScan", "IndexScan", "AllRelationshipsScan", "RelationshipTypeScan")
 OF_ALL, OF_ONE = 60 * N, N
@@ -94,7 +96,7 @@ def scans(found):
     ]
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [name if name in QUICK else slow(name) for name in QUERIES])
 def test_a_query_looks_nodes_up_where_it_can(server, session, name):
     if name.startswith("search/") and server.series == "5.26":
         pytest.skip("Neo4j 5.26 has no SEARCH")

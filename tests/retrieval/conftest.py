@@ -11,7 +11,7 @@ from tests.support.live_graph import open_cypher
 from tests.support.retrieval_toy import RetrievalToy, published_toy
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def toy(server: LiveServer) -> Iterator[RetrievalToy]:
     """Papers in the plane."""
     with published_toy(server, 90) as made:
@@ -23,7 +23,7 @@ def vector(i: float) -> list[float]:
     return [1.0, i / 10.0, (i / 10.0) ** 2]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def indexes(server: LiveServer, toy: RetrievalToy) -> Iterator[tuple[str, str]]:
     """Names of a full-text index over titles and keys, and of an index over `vector`."""
     words, vectors = f"words_{toy.label}", f"vectors_{toy.label}"

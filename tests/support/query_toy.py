@@ -20,8 +20,7 @@ from heat_neo4j.database.query_files import load_query
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from tests.support.live_graph import open_cypher
-from tests.support.store import Store
+from tests.support.live_graph import open_cypher, open_store
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
 QUERIES = sorted(path.stem for path in FOLDER.glob("*.cypher"))
@@ -254,13 +253,9 @@ def write_same_as(store, graph, model, rows):
 
 
 @contextmanager
-def toys_on(server, sizes, furthest=4.0) -> Iterator[dict[int, Toy]]:
+def toys_on(server, sizes, furthest=4.0, *, index=True) -> Iterator[dict[int, Toy]]:
     """Give toys of some numbers of embedded nodes, and remove them in the end."""
-    auth = (server.user, server.password)
-    with (
-        open_cypher(server) as cypher,
-        Store.open(server.uri, auth=auth, database=server.database) as store,
-    ):
+    with open_cypher(server) as cypher, open_store(server, index=index) as store:
         made = {n: Toy(cypher, store, n, furthest) for n in sizes}
         yield made
         for toy in made.values():

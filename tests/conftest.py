@@ -46,13 +46,23 @@ NEWEST = next(reversed(RELEASES))
 # Rooms whose statements are of the newest release's Cypher, too; the others' tests run on the release that
 # `heat server` starts.
 ROOMS_OF_NEWEST = ("database", "queries")
-# Rooms that publish hundreds of times, which take several times as long with the vector index: only what is
+# Rooms that do not search by the vector index, which makes a publication several times as long: only what is
 # marked ``vector_index`` there makes it. Everywhere else publications are those of users.
-ROOMS_WITHOUT_INDEX = ("database", "pipeline")
+ROOMS_WITHOUT_INDEX = (
+    "cli",
+    "database",
+    "duplicates",
+    "evaluation",
+    "explore",
+    "pipeline",
+    "plots",
+    "worker",
+)
 # Planning takes nearly all of a server's time. By default, Neo4j replaces a plan that is ten seconds old once
 # a test has changed how many nodes there are, and generates code for one that has been used ten times.
 KEPT_PLANS = {
     "dbms.cypher.min_replan_interval": "1h",
+    "server.memory.query_cache.per_db_cache_num_entries": "10000",
     "internal.cypher.expression_recompilation_limit": "1000000",
 }
 DEFAULT_LANGUAGES = {NEWEST: {"db.query.default_language": "CYPHER_25"}}
@@ -64,9 +74,9 @@ LESS_COMPILING = (
 )
 JAR_CACHE = heat_home() / "jars"
 
-# No test may depend on how busy the machine is.
-settings.register_profile("heat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("heat")
+# No test may depend on how busy the machine is. With the slow tests, each property is tried on more examples.
+settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("all"), max_examples=20)
 
 
 @dataclass(frozen=True)
@@ -91,9 +101,10 @@ class LiveServer:
         return {f"NEO4J_{name}": value for name, value in named.items() if value is not None}
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C be heard: a shell that starts the tests in the background has it ignored, children too."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.load_profile("quick" if "not slow" in config.getoption("markexpr") else "all")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

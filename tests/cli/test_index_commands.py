@@ -14,7 +14,7 @@ from heat_neo4j.cli import heat
 from tests.support.commands import invoker, json_of
 from tests.support.live_graph import apart_from_versions, open_cypher, snapshot
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 EMBED = (
     *(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.live
 EMBED = (
     *("embed", "--label", "CliPaper", "--relationship", "CLI_CITES", "--model", "cli", "--random-state", "3"),
     *("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--k", "2", "--n-threads", "1"),
-    *("--min-probability", "0"),
+    *("--min-probability", "0", "--no-index"),
 )
 
 
@@ -49,8 +49,9 @@ def invoke(server):
     return invoker(server)
 
 
+@pytest.mark.vector_index
 def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
-    result = invoke(*EMBED)
+    result = invoke(*EMBED, "--index")
     shown = dict(re.findall(r"^(\w+) +(.*)$", result.stdout, re.MULTILINE))
     assert re.fullmatch(r"\S+ \(complete\) of model 'cli'", shown["Run"])
     assert shown["Graph"] == "40 nodes, 80 edges, 0 attribute columns"
@@ -61,7 +62,7 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     assert [line.split(":")[0] for line in result.stderr.splitlines()[-4:]] == stages
     assert result.stderr.splitlines()[-1].startswith("build index: 40 in ")
     assert len(cypher(result.stdout.split("Try ")[1])) == 10
-    more = invoke(*EMBED, "-v").stdout
+    more = invoke(*EMBED, "--index", "-v").stdout
     assert "              train: " in more
     assert len(more.splitlines()) == len(result.stdout.splitlines()) + 11  # a line for each stage
 
@@ -143,6 +144,7 @@ def test_check_lists_what_matches(invoke, cypher):
     assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
 
 
+@pytest.mark.constraint
 def test_unique_properties_are_proposed_as_keys(invoke, cypher):
     asked = ("--label", "CliPaper")
     cypher("CREATE CONSTRAINT cli_key FOR (n:CliPaper) REQUIRE n.key IS UNIQUE")
@@ -257,10 +259,11 @@ def test_an_estimate_counts_the_version_that_is_replaced(invoke, cypher):
     assert next_one["seconds"]["index"] > first["seconds"]["index"]
 
 
+@pytest.mark.vector_index
 def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
     shown = invoke("cypher", "show", "links_of", "--model", "cli", code=4)
     assert "model 'cli' has no published coordinates in this database" in shown.stderr
-    invoke(*EMBED)
+    invoke(*EMBED, "--index")
     here = ("--label", "CliPaper", "--property", "key")
     shown = {
         name: invoke("cypher", "show", name, *here, "--model", "cli").stdout
@@ -275,9 +278,10 @@ def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
 
 
 @pytest.mark.slow
+@pytest.mark.vector_index
 def test_a_rollback_says_how_far_it_is(invoke, cypher):
-    invoke(*EMBED)
-    invoke(*EMBED)
+    invoke(*EMBED, "--index")
+    invoke(*EMBED, "--index")
     told = invoke("rollback", "--model", "cli", "--dry-run").stdout
     result = invoke("rollback", "--model", "cli")
     assert told.replace("would be", "is") == result.stdout

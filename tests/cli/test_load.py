@@ -35,6 +35,7 @@ def cypher(server):
 
 
 @pytest.mark.live
+@pytest.mark.constraint
 def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_path):
     (tmp_path / "f.csv").write_text(",x,y\na,1,0\nb,0,1\n")
     (tmp_path / "l.csv").write_text(",class\na,one\nb,two\nc,two\n")
@@ -60,6 +61,7 @@ def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_
 
 
 @pytest.mark.live
+@pytest.mark.constraint
 def test_what_is_there_stays_unless_told_otherwise(server, cypher, edges):
     cypher("CREATE (:LoadedByCli {id: 'a'})-[:LINK {weight: 9.0}]->(:LoadedByCli {id: 'b'})")
     before = snapshot(cypher)

@@ -12,14 +12,14 @@ from tests.support.killed import Killed
 from tests.support.live_graph import assert_at_rest, make_ring, ring_graph, snapshot
 from tests.support.slow import slow
 
-LABEL, N = "PublicationRing", 12
-NAMES = WriteNames(model="publication")
+LABEL, N = "RingNode", 12
+NAMES = WriteNames(model="ring test")
 UNIQUE = {
-    "run": f"(n:{LABEL}) REQUIRE n.publicationRun",
-    "embedding": f"(n:{LABEL}) REQUIRE n.publicationEmbedding",
-    "staged": f"(n:{LABEL}) REQUIRE n.publicationRunStaged",
-    "previous": f"(n:{LABEL}) REQUIRE n.publicationRunPrevious",
-    "rank": "()-[n:PUBLICATION_PREDICTED]-() REQUIRE n.rank",
+    "run": f"(n:{LABEL}) REQUIRE n.ringTestRun",
+    "embedding": f"(n:{LABEL}) REQUIRE n.ringTestEmbedding",
+    "staged": f"(n:{LABEL}) REQUIRE n.ringTestRunStaged",
+    "previous": f"(n:{LABEL}) REQUIRE n.ringTestRunPrevious",
+    "rank": "()-[n:RING_TEST_PREDICTED]-() REQUIRE n.rank",
     "version": "(n:HeatVersion) REQUIRE n.run",
     "creator": "(n:HeatVersion) REQUIRE n.createdBy",
     "run id": "(n:HeatRun) REQUIRE n.runId",

@@ -42,8 +42,8 @@ from tests.support.store import Store
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 40
-LABEL = "IndexNode"
-NAMES = WriteNames(model="index test")
+LABEL = "RingNode"
+NAMES = WriteNames(model="ring test")
 INDEX, STAGED = NAMES.index_of(LABEL), NAMES.staged_index_of(LABEL)
 EMBEDDING, VECTOR, STAGED_RUN = NAMES.plain.embedding, NAMES.plain.vector, NAMES.staged.run
 FACTS = ("indexes", "vectorProperty", "core")
@@ -230,7 +230,7 @@ def test_no_index_is_made_if_none_is_wanted(store, cypher, graph):
     assert of_ours(cypher) == {}
     assert not {"indexes", "core"} & set(model_node(cypher))
     (problem,) = store.index_status(NAMES.model).problems
-    assert problem == "model 'index test' has no vector index: run `heat index create`"
+    assert problem == "model 'ring test' has no vector index: run `heat index create`"
 
 
 @pytest.mark.slow
@@ -288,7 +288,7 @@ def test_nodes_without_a_label_are_published_without_index(store, cypher, graph,
             record = store.write_embedding(any_label, random_points(N, seed), names=NAMES)
         (warning,) = (each.getMessage() for each in caplog.records)
         assert warning == (
-            "model 'index test' is published without a vector index: "
+            "model 'ring test' is published without a vector index: "
             "2 nodes without a label that can be quoted cannot be in a vector index"
         )
     assert (record.status, record.nodes_written, record.indexes) == ("complete", N, ())
@@ -736,7 +736,7 @@ def test_an_index_that_fails_while_it_is_built_ends_the_run(server, store, cyphe
 
 def test_an_index_takes_published_coordinates(store, graph):
     for ask in (store.create_index, store.drop_index, store.index_status):
-        with pytest.raises(ProjectionError, match="model 'index test' has no published coordinates"):
+        with pytest.raises(ProjectionError, match="model 'ring test' has no published coordinates"):
             ask(NAMES.model)
 
 
@@ -809,7 +809,7 @@ def test_while_an_index_is_made_no_version_is_published(server, store, cypher, g
     with open_store(server) as second:
 
         def try_it():
-            with pytest.raises(LeaseHeld, match="model 'index test' is being written by"):
+            with pytest.raises(LeaseHeld, match="model 'ring test' is being written by"):
                 second.write_embedding(graph, random_points(N, 2), names=NAMES)
 
         with before_first(store, "CREATE VECTOR INDEX", try_it) as acted:

@@ -22,14 +22,14 @@ from tests.support.live_graph import (
 )
 from tests.support.plain_reading import plain_links, plain_nodes, written_links, written_nodes
 from tests.support.refresh_checks import crash
-from tests.support.slow import slow
+from tests.support.slow import slow, slow_with_index
 from tests.support.store import Store
 
-pytestmark = [pytest.mark.live, pytest.mark.vector_index]
+pytestmark = pytest.mark.live
 
 N = 30
-LABEL = "KillNode"
-NAMES = WriteNames(model="kill test")
+LABEL = "RingNode"
+NAMES = WriteNames(model="ring test")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ SETTLING_LINKS = Statement((NAMES.link_type + "_STAGED`", "SET p = properties(s)
 UNSTAGING_LINKS = Statement((NAMES.link_type + "_STAGED`", "DELETE p"))
 
 
-indexed_or_not = pytest.mark.parametrize("index", [False, slow(True)])
+indexed_or_not = pytest.mark.parametrize("index", [False, slow_with_index(True)])
 
 
 @indexed_or_not

@@ -20,10 +20,10 @@ from tests.support.live_graph import (
 from tests.support.slow import slow
 from tests.support.store import Store
 
-pytestmark = [pytest.mark.live, pytest.mark.vector_index]
+pytestmark = pytest.mark.live
 
-LABEL, N = "PublicationRing", 12
-NAMES = WriteNames(model="publication")
+LABEL, N = "RingNode", 12
+NAMES = WriteNames(model="ring test")
 
 
 @pytest.fixture
@@ -39,12 +39,8 @@ publish = partial(publish_random, names=NAMES)
 
 def plain(cypher):
     """Return what a reader sees who knows nothing of versions."""
-    nodes = cypher(
-        f"MATCH (n:{LABEL}) RETURN n.key AS key, n.publicationEmbedding AS e, n.publicationRadius AS r"
-    )
-    links = cypher(
-        "MATCH (a)-[p:PUBLICATION_PREDICTED]->(b) RETURN a.key AS a, b.key AS b, properties(p) AS p"
-    )
+    nodes = cypher(f"MATCH (n:{LABEL}) RETURN n.key AS key, n.ringTestEmbedding AS e, n.ringTestRadius AS r")
+    links = cypher("MATCH (a)-[p:RING_TEST_PREDICTED]->(b) RETURN a.key AS a, b.key AS b, properties(p) AS p")
     return (
         {row["key"]: (row["e"], row["r"]) for row in nodes},
         {(row["a"], row["b"]): row["p"] for row in links},
@@ -54,12 +50,13 @@ def plain(cypher):
 def at_rest(cypher):
     """See that all is as it must be at rest; return what is published."""
     node = assert_at_rest(cypher, LABEL, NAMES)
-    assert node["indexes"] == [f"publication_{LABEL}"]
+    assert node["indexes"] == [f"ringTest_{LABEL}"]
     assert runs_in_graph(cypher, LABEL, NAMES)["plain"] == {node["space"]: N}
     return node
 
 
 @pytest.mark.slow
+@pytest.mark.vector_index
 def test_clearing_a_run_tells_what_other_versions_go_with_it(cypher, store, ring):
     """Nodes that a local run left alone belong to both versions; after a rollback that of before stays."""
     first = publish(store, ring, 0).run_id
@@ -119,6 +116,7 @@ def test_links_that_two_versions_share_are_changed_in_place(cypher, store, ring,
 
 
 @pytest.mark.slow
+@pytest.mark.vector_index
 @pytest.mark.parametrize(
     ("action", "step"),
     [("full", 1), ("full", 3), ("local", 4), ("rollback", 4)],
@@ -155,9 +153,9 @@ def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, 
 
 
 BY_VERSION = """
-MATCH (model:HeatModel {name: 'publication'})
+MATCH (model:HeatModel {name: 'ring test'})
 WITH model.version AS version
-MATCH (m:HeatVersion {model: 'publication', number: version})
+MATCH (m:HeatVersion {model: 'ring test', number: version})
 MATCH (a)-[p:$(coalesce(m.stagedLinkType, m.linkType))]->(b) WHERE p.run = m.linkRun
 RETURN m.linkRun AS run, a.key AS a, b.key AS b, p.rank AS rank
 """

@@ -12,11 +12,12 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.element_ids import StoredKeys
 from heat_neo4j.database.write.payload import check_coordinates
 from tests.support.live_graph import before_first, make_ring, random_links, random_points
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
-N, LABEL = 40, "ReusedNode"
-NAMES = WriteNames(model="reused")
+N, LABEL = 40, "RingNode"
+NAMES = WriteNames(model="ring test")
 REPLACED = (0, 7, 21)
 
 
@@ -76,8 +77,19 @@ def ours_on_replaced(cypher):
     return [found for row in rows for found in (*row["properties"], row["type"]) if found is not None]
 
 
-@pytest.mark.parametrize("key", ["key", None])
-@pytest.mark.parametrize("kind", ["first", "full", "local", "links"])
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("first", None),
+        slow("first", "key"),
+        ("full", "key"),
+        slow("full", None),
+        ("local", None),
+        slow("local", "key"),
+        ("links", "key"),
+        slow("links", None),
+    ],
+)
 def test_a_new_node_gets_nothing_of_the_one_that_had_its_id(cypher, store, ring, key, kind):
     links, points = random_links(N, 1), random_points(N, 1)
     if kind != "first":

@@ -22,8 +22,8 @@ from tests.support.live_graph import (
 )
 from tests.support.slow import slow
 
-LABEL, N = "ValueRing", 12
-MODEL = WriteNames(model="values test")
+LABEL, N = "RingNode", 12
+MODEL = WriteNames(model="ring test")
 CLASSES = WriteNames.of_classes(MODEL.model, "colour")
 CLUSTERS = WriteNames.of_clusters(MODEL.model)
 CLASS, PROBABILITY = CLASSES.values
@@ -86,7 +86,6 @@ def assert_at_rest(cypher, store, graph, seed):
 
 
 @live
-@pytest.mark.both_releases
 def test_values_are_published_rolled_back_and_cleared(cypher, store, ring):
     publish_random(store, ring, 0, names=MODEL)
     clean = snapshot(cypher)
@@ -230,7 +229,7 @@ def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, 
     [
         (("n += $values[i]",), False),
         (("$left",), True),
-        slow(("REMOVE n.`valuesTestClassColourStaged`",), True),
+        slow(("REMOVE n.`ringTestClassColourStaged`",), True),
     ],
 )
 def test_a_killed_process_loses_nothing(cypher, server, store, ring, words, is_published):

@@ -36,14 +36,14 @@ from tests.support.live_graph import (
     snapshot,
 )
 from tests.support.plain_reading import plain_links, plain_nodes, written_links, written_nodes
-from tests.support.slow import slow
+from tests.support.slow import slow, slow_with_index
 from tests.support.store import Store
 
 pytestmark = pytest.mark.live
 
 N = 24
-LABEL = "VersionNode"
-NAMES = WriteNames(model="version test")
+LABEL = "RingNode"
+NAMES = WriteNames(model="ring test")
 MODEL = NAMES.model
 KEPT = {"previous", "previousRun", "previousSpace", "previousLinkRun"}
 INDEX, STAGED_INDEX = NAMES.index_of(LABEL), NAMES.staged_index_of(LABEL)
@@ -153,8 +153,7 @@ def expect_in_graph(cypher, published, previous=None, *, links=True, previous_li
 # --- going back --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.vector_index
-@pytest.mark.parametrize("index", [False, slow(True)])
+@pytest.mark.parametrize("index", [False, slow_with_index(True)])
 def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_returns(
     store, cypher, graph, index
 ):
@@ -174,8 +173,9 @@ def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_retur
     assert model_node(cypher)["publishedAt"] > published["publishedAt"]
 
 
-@pytest.mark.vector_index
-@pytest.mark.parametrize("indexes", [(False, False), slow((True, False)), slow((False, True))])
+@pytest.mark.parametrize(
+    "indexes", [(False, False), slow_with_index((True, False)), slow_with_index((False, True))]
+)
 def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cypher, graph, indexes):
     publish(store, graph, 0, links=False, index=indexes[0])
     publish(store, graph, 1, index=indexes[1])
@@ -205,8 +205,8 @@ def test_a_rollback_that_was_not_heard_of_is_not_done_twice(server, store, cyphe
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_without_a_version_before_there_is_no_way_back(store, cypher, graph, dry_run):
-    refusal = r"^model 'version test' has no previous version in this database$"
-    with pytest.raises(ProjectionError, match=r"^there is no model 'version test' in this database: "):
+    refusal = r"^model 'ring test' has no previous version in this database$"
+    with pytest.raises(ProjectionError, match=r"^there is no model 'ring test' in this database: "):
         store.rollback(MODEL, dry_run=dry_run)
     publish(store, graph, 0)
     before = snapshot(cypher)
@@ -412,8 +412,8 @@ def numbers(cypher):
     return [row["n"] for row in rows]
 
 
-@pytest.mark.vector_index
-def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
+@pytest.mark.parametrize("index", [False, slow_with_index(True)])
+def test_versions_never_change_and_the_last_two_are_there(server, store, graph, index):
     """Looked at before each statement of all that turns a model."""
     seen, steps, looking = {}, [], threading.local()
     with open_cypher(server) as cypher:
@@ -435,8 +435,9 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
 
         store.tracer = look
         runs = [publish(store, graph, seed) for seed in range(3)]
-        store.drop_index(MODEL)
-        store.create_index(MODEL)
+        if index:
+            store.drop_index(MODEL)
+            store.create_index(MODEL)
         runs.append(store.write_links(graph, random_links(N, 5), names=NAMES))
         store.rollback(MODEL)
         store.rollback(MODEL)
@@ -445,8 +446,9 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
         store.prune(MODEL)
         store.tracer = None
         # Two for each publication and rollback, and one for each index and removal.
-        assert list(dict.fromkeys(steps)) == list(range(1, 17))
-        assert (len(seen), numbers(cypher)) == (16, [14, 15, 16])
+        last = 16 if index else 14
+        assert list(dict.fromkeys(steps)) == list(range(1, last + 1))
+        assert (len(seen), numbers(cypher)) == (last, [last - 2, last - 1, last])
 
 
 @pytest.mark.slow
@@ -486,8 +488,7 @@ def test_a_rollback_of_links_leaves_the_coordinates(store, cypher, graph):
     assert [values for _, values in sorted(plain_nodes(cypher, NAMES).items())] == coordinates
 
 
-@pytest.mark.vector_index
-@pytest.mark.parametrize("index", [None, slow(True), slow(False)])
+@pytest.mark.parametrize("index", [None, slow_with_index(True), slow_with_index(False)])
 def test_a_rollback_of_links_does_not_forget_what_became_of_the_index(store, cypher, graph, index):
     publish(store, graph, 1, index=index is False)
     store.write_links(graph, random_links(N, 5), names=NAMES)
@@ -543,8 +544,8 @@ def test_clearing_the_published_version_leaves_the_one_before_to_go_back_to(stor
 # --- prune -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.vector_index
-def test_what_dead_runs_left_is_removed(store, cypher, graph):
+@pytest.mark.parametrize("index", [False, slow_with_index(True)])
+def test_what_dead_runs_left_is_removed(store, cypher, graph, index):
     def die():
         raise KeyboardInterrupt
 
@@ -557,13 +558,14 @@ def test_what_dead_runs_left_is_removed(store, cypher, graph):
     dead = run.record.run_id
     left = runs_in_graph(cypher, LABEL, NAMES)
     assert (left["staged"], left["staged links"]) == ({dead: N}, {dead: 30})
-    assert index_names(store) == {INDEX, STAGED_INDEX}
+    indexes = {INDEX, STAGED_INDEX} if index else set()
+    assert index_names(store) == indexes
     expect_seen(store, cypher, graph, 0, 0)
     assert model_node(cypher)["staging"] == dead
     assert store.prune(MODEL) == 0
     assert statuses(store) == {published.run_id: "complete"}
     expect_in_graph(cypher, published, previous_links=None)
-    assert index_names(store) == {INDEX, STAGED_INDEX}
+    assert index_names(store) == indexes
     assert "staging" not in model_node(cypher)
     assert cypher("MATCH (:HeatModel {name: $m})-[lock:HEAT_WRITE_LOCK]->() RETURN lock", m=MODEL) == []
     with pytest.raises(LeaseHeld, match="was taken over"):
@@ -643,7 +645,7 @@ def test_pruning_says_so_where_it_may_not_or_cannot(store, second, cypher, graph
     with pytest.raises(ValueError, match="records must be at least 0"):
         store.prune(MODEL, records=-1)
     before = snapshot(cypher)
-    with pytest.raises(ProjectionError, match=r"^there is no model 'version test' in this database: "):
+    with pytest.raises(ProjectionError, match=r"^there is no model 'ring test' in this database: "):
         store.prune(MODEL, previous=True)
     assert snapshot(cypher) == before
     with second.lease(MODEL, 600.0):  # which is not renewed in between
@@ -656,7 +658,7 @@ def test_pruning_says_so_where_it_may_not_or_cannot(store, second, cypher, graph
 # --- the lease ---------------------------------------------------------------------------------------------
 
 
-HELD = r"^model 'version test' is being written by {holder}, whose lease lasts until 2\d{{3}}-.* UTC unless"
+HELD = r"^model 'ring test' is being written by {holder}, whose lease lasts until 2\d{{3}}-.* UTC unless"
 
 
 def test_a_second_lease_is_refused_and_told_who_holds_it(store, second, cypher, graph):
@@ -774,7 +776,7 @@ ANOTHER_NODE = "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})"
 
 
 def test_of_several_model_nodes_the_one_with_the_lease_is_kept(store, second, cypher, graph):
-    older = "version test, reserved"
+    older = "ring test, reserved"
     for publish_first in (False, True):
         if publish_first:
             publish(store, graph, 0)

@@ -33,13 +33,14 @@ from tests.support.live_graph import (
     runs_in_graph,
     snapshot,
 )
+from tests.support.slow import slow_with_index
 
 pytestmark = pytest.mark.live
 
 N = 40
-LABEL = "WriterNode"
-NAMES = WriteNames(model="writer test")
-OTHER = WriteNames(model="writer other")
+LABEL = "RingNode"
+NAMES = WriteNames(model="ring test")
+OTHER = WriteNames(model="ring other")
 
 
 @pytest.fixture
@@ -181,13 +182,19 @@ def test_hostile_names_are_only_names(store, cypher, graph):
     assert snapshot(cypher) == before
 
 
-@pytest.mark.vector_index
-def test_progress_runs_to_its_end(store, graph):
+BUILT = ["write coordinates", "settle", "build index"]
+
+
+@pytest.mark.parametrize(
+    "stages_of_versions",
+    [
+        [["write coordinates", "settle"]] * 2,
+        slow_with_index([BUILT, [BUILT[0], "index new version", *BUILT[1:]]]),
+    ],
+)
+def test_progress_runs_to_its_end(store, graph, stages_of_versions):
     calls = []
-    for stages in (
-        ["write coordinates", "settle", "build index"],
-        ["write coordinates", "index new version", "settle", "build index"],
-    ):
+    for stages in stages_of_versions:
         calls.clear()
         store.write_embedding(
             graph,
@@ -248,15 +255,15 @@ def test_plain_names_hold_the_published_version_and_nothing_else(store, cypher, 
         record = store.write_embedding(graph, random_points(N, seed), names=NAMES)
         drawn = store.write_links(graph, random_links(N, seed), names=NAMES)
     rows = cypher(
-        "MATCH (n) WHERE n.writerTestEmbedding IS NOT NULL RETURN n.key AS key, n.writerTestEmbedding AS e, "
-        "n.writerTestRadius AS r, n.writerTestRun AS run, n.writerTestVector AS v ORDER BY key"
+        "MATCH (n) WHERE n.ringTestEmbedding IS NOT NULL RETURN n.key AS key, n.ringTestEmbedding AS e, "
+        "n.ringTestRadius AS r, n.ringTestRun AS run, n.ringTestVector AS v ORDER BY key"
     )
     assert [row["key"] for row in rows] == list(range(N))
     np.testing.assert_array_equal([row["e"] for row in rows], to_poincare(points))
     np.testing.assert_array_equal([row["r"] for row in rows], radius(points))
     assert {(row["run"], row["v"]) for row in rows} == {(record.run_id, None)}
     rows = cypher(
-        "MATCH (a)-[p:WRITER_TEST_PREDICTED]->(b) RETURN a.key AS a, b.key AS b, p.run AS run ORDER BY p.rank"
+        "MATCH (a)-[p:RING_TEST_PREDICTED]->(b) RETURN a.key AS a, b.key AS b, p.run AS run ORDER BY p.rank"
     )
     assert [(row["a"], row["b"]) for row in rows] == list(
         zip(links.source.tolist(), links.target.tolist(), strict=True)
@@ -299,7 +306,7 @@ def test_ids_of_published_nodes_are_read_only_if_some_left(store, cypher, graph)
             run.send_coordinates(check_coordinates(points, len(points), "poincare"), {}, changed=moved)
             run.publish()
         store.tracer = None
-        reads_ids = [each for each in sent if "WHERE n.`writerTestRun` = $space\nRETURN elementId(n)" in each]
+        reads_ids = [each for each in sent if "WHERE n.`ringTestRun` = $space\nRETURN elementId(n)" in each]
         assert bool(reads_ids) == left
 
 
@@ -330,15 +337,15 @@ def test_a_run_of_some_nodes_writes_no_others(store, cypher, graph, kind):
     expected = (to_poincare if kind == "poincare" else to_klein)(points)
     np.testing.assert_array_equal([seen[key][0] for key in rows], expected[rows])
     left = after[graph.node_ids[5]][1]
-    assert not {"writerTestEmbedding", "writerTestRadius", "writerTestRun", "writerTestVector"} & set(left)
+    assert not {"ringTestEmbedding", "ringTestRadius", "ringTestRun", "ringTestVector"} & set(left)
     assert not any(name.endswith("Staged") for _, held in after.values() for name in held)
-    kept = [held for _, held in after.values() if "writerTestRunPrevious" in held]
-    assert {(held["key"], held["writerTestRunPrevious"]) for held in kept} == {
+    kept = [held for _, held in after.values() if "ringTestRunPrevious" in held]
+    assert {(held["key"], held["ringTestRunPrevious"]) for held in kept} == {
         (key, first.run_id) for key in (0, 5, 7, 39)
     }
     store.rollback(NAMES.model)
     back = snapshot(cypher)["nodes"]
-    values = ("writerTestEmbedding", "writerTestRadius", "writerTestRun", "writerTestVector")
+    values = ("ringTestEmbedding", "ringTestRadius", "ringTestRun", "ringTestVector")
     for identity in graph.node_ids:
         assert [back[identity][1].get(name) for name in values] == [
             before[identity][1].get(name) for name in values
@@ -459,7 +466,7 @@ def test_of_two_runs_the_second_is_refused_and_the_first_goes_on(store, cypher, 
     points = random_points(N, 2)
     with store.start_run(graph, names=NAMES, batch_size=10) as first:
         first.write_embedding(points, coordinates="hyperboloid")
-        with pytest.raises(LeaseHeld, match="model 'writer test' is being written by"):
+        with pytest.raises(LeaseHeld, match="model 'ring test' is being written by"):
             store.write_embedding(graph, random_points(N, 1), names=NAMES)
         record = first.publish()
     np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
@@ -490,7 +497,7 @@ def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store,
     refused = []
 
     def let_the_earlier_write(statement, parameters):
-        if "REMOVE n.`writerTestEmbeddingStaged`" in statement and not refused:
+        if "REMOVE n.`ringTestEmbeddingStaged`" in statement and not refused:
             with pytest.raises(LeaseHeld, match="was taken over") as caught:
                 earlier.write_embedding(random_points(N, 1))
             refused.append(caught.value)
@@ -656,7 +663,7 @@ def test_a_users_own_property_is_not_overwritten(store, cypher, graph, copy, whi
 
 
 def test_overwriting_is_possible_when_asked_for(store, cypher, graph):
-    cypher(f"MATCH (n:`{LABEL}` {{key: 3}}) SET n.writerTestEmbedding = 'mine'")
+    cypher(f"MATCH (n:`{LABEL}` {{key: 3}}) SET n.ringTestEmbedding = 'mine'")
     record = store.write_embedding(graph, random_points(N, 1), names=NAMES, overwrite=True)
     assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
 
@@ -681,15 +688,15 @@ def test_a_users_own_relationships_are_never_changed(store, cypher, graph, copy)
 
 
 @pytest.mark.parametrize(
-    ("part", "what"), [("embedding", "writerTestEmbedding"), ("links", "WRITER_TEST_PREDICTED")]
+    ("part", "what"), [("embedding", "ringTestEmbedding"), ("links", "RING_TEST_PREDICTED")]
 )
 def test_names_of_another_model_are_taken(store, cypher, graph, part, what):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     store.write_links(graph, random_links(N, 1), names=NAMES)
     before = snapshot(cypher)
     with (
-        pytest.raises(WriteRefused, match=f"'{what}'.* belongs to model 'writer test'"),
-        store.start_run(graph, names=WriteNames("writer-test"), parts=[part], overwrite=True),
+        pytest.raises(WriteRefused, match=f"'{what}'.* belongs to model 'ring test'"),
+        store.start_run(graph, names=WriteNames("ring-test"), parts=[part], overwrite=True),
     ):
         pass
     assert snapshot(cypher) == before
@@ -698,14 +705,14 @@ def test_names_of_another_model_are_taken(store, cypher, graph, part, what):
 @pytest.mark.parametrize(
     ("projection", "parts"),
     [
-        ({"attributes": ["writerTestEmbedding"]}, ["embedding"]),
-        ({"attributes": ["writerTestRunStaged"]}, ["embedding"]),
-        ({"text": ["writerTestRadius"]}, ["embedding"]),
-        ({"label_attributes": {LABEL: ["writerTestEmbedding"]}}, ["embedding"]),
-        ({"key": "writerTestRadiusPrevious"}, ["embedding"]),
-        ({"key": {"Any": "id", "Other": "writerTestRadius"}}, ["embedding"]),
-        ({"relationships": ["NEXT", "WRITER_TEST_PREDICTED"]}, ["links"]),
-        ({"relationships": ["WRITER_TEST_PREDICTED_PREVIOUS"]}, ["links"]),
+        ({"attributes": ["ringTestEmbedding"]}, ["embedding"]),
+        ({"attributes": ["ringTestRunStaged"]}, ["embedding"]),
+        ({"text": ["ringTestRadius"]}, ["embedding"]),
+        ({"label_attributes": {LABEL: ["ringTestEmbedding"]}}, ["embedding"]),
+        ({"key": "ringTestRadiusPrevious"}, ["embedding"]),
+        ({"key": {"Any": "id", "Other": "ringTestRadius"}}, ["embedding"]),
+        ({"relationships": ["NEXT", "RING_TEST_PREDICTED"]}, ["links"]),
+        ({"relationships": ["RING_TEST_PREDICTED_PREVIOUS"]}, ["links"]),
     ],
 )
 def test_what_the_projection_reads_is_not_written_to(store, cypher, graph, projection, parts):
@@ -735,9 +742,9 @@ def test_a_dry_run_says_what_it_would_write_and_writes_nothing(store, cypher, gr
     )
     plan = store.start_run(graph, names=NAMES).plan(coordinates)
     assert (plan.status, plan.nodes_written, plan.dimension) == ("dry run", N, 3)
-    assert (plan.embedding_property, plan.radius_property) == ("writerTestEmbedding", "writerTestRadius")
+    assert (plan.embedding_property, plan.radius_property) == ("ringTestEmbedding", "ringTestRadius")
     plan = store.start_run(graph, parts=["links"], names=NAMES).plan(links=links)
-    assert (plan.status, plan.links_written, plan.link_type) == ("dry run", 30, "WRITER_TEST_PREDICTED")
+    assert (plan.status, plan.links_written, plan.link_type) == ("dry run", 30, "RING_TEST_PREDICTED")
     assert snapshot(cypher) == before
 
 
@@ -791,7 +798,7 @@ def crowded(cypher, graph, store):
     """Beside the ring: a user's own nodes that look like ours, and another model."""
     cypher(
         "CREATE (:HeatRun:WriterForeign {runId: 'mine', model: $model, status: 'complete', "
-        "stored: ['embedding'], runProperty: 'writerTestRun'}) "
+        "stored: ['embedding'], runProperty: 'ringTestRun'}) "
         "CREATE (:HeatModel:WriterForeign {name: $model, run: 'mine'})",
         model=NAMES.model,
     )
@@ -861,14 +868,12 @@ def test_clearing_what_a_user_added_to_it_later_spares_that(store, cypher, graph
     """What does not say any more that it is ours is the user's from then on."""
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     store.write_links(graph, random_links(N, 1), names=NAMES)
-    cypher(f"MATCH (n:`{LABEL}` {{key: 1}}) SET n.writerTestRun = 'kept'")
+    cypher(f"MATCH (n:`{LABEL}` {{key: 1}}) SET n.ringTestRun = 'kept'")
     cypher(f"MATCH ()-[p:{NAMES.link_type} {{rank: 1}}]->() REMOVE p.run")
     report = store.clear(model=NAMES.model)
     assert (report.nodes, report.links) == (N - 1, 29)
-    assert cypher("MATCH (n) WHERE n.writerTestEmbedding IS NOT NULL RETURN n.key AS k")[0]["k"] == 1
-    cypher(
-        f"MATCH (n:`{LABEL}` {{key: 1}}) REMOVE n.writerTestEmbedding, n.writerTestRadius, n.writerTestRun"
-    )
+    assert cypher("MATCH (n) WHERE n.ringTestEmbedding IS NOT NULL RETURN n.key AS k")[0]["k"] == 1
+    cypher(f"MATCH (n:`{LABEL}` {{key: 1}}) REMOVE n.ringTestEmbedding, n.ringTestRadius, n.ringTestRun")
 
 
 def test_what_goes_over_the_graph_in_many_batches_leaves_nothing_out(store, cypher, graph):
@@ -906,15 +911,15 @@ def test_clearing_an_unknown_run_is_refused_and_an_unknown_model_is_nothing(stor
 
 
 def test_reading_what_was_never_published_says_so(store, graph):
-    with pytest.raises(ProjectionError, match="model 'writer test' has no published coordinates"):
+    with pytest.raises(ProjectionError, match="model 'ring test' has no published coordinates"):
         store.read_embedding(graph, NAMES.model)
 
 
 def test_reading_values_that_somebody_changed_says_so(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     for value in ("[1.0]", "'text'", "['a', 'b', 'c']"):
-        cypher(f"MATCH (n:`{LABEL}` {{key: 2}}) SET n.writerTestEmbedding = {value}")
-        with pytest.raises(ProjectionError, match="'writerTestEmbedding' holds values that are not 3"):
+        cypher(f"MATCH (n:`{LABEL}` {{key: 2}}) SET n.ringTestEmbedding = {value}")
+        with pytest.raises(ProjectionError, match="'ringTestEmbedding' holds values that are not 3"):
             store.read_embedding(graph, NAMES.model)
 
 

@@ -67,7 +67,7 @@ def test_a_published_model_is_evaluated_with_its_settings(server, invoke, cypher
     heat, name = invoker(server), ("--model", "evaluated")
     pattern, asked = f"{LABEL}-{TYPE}->{LABEL}", ("links", "--no-baselines", "--score", "distance", "--json")
     try:
-        heat("embed", *NAMES, *QUICK, *name, "--predict", pattern, "--score", "distance")
+        heat("embed", *NAMES, *QUICK, *name, "--predict", pattern, "--score", "distance", "--no-index")
         before = snapshot(cypher)
         found = json.loads(invoke(*asked, *name).stdout)
         own = json.loads(invoke(*asked, *NAMES, *QUICK, "--predict", pattern).stdout)

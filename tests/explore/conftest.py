@@ -23,7 +23,7 @@ from heat_neo4j.patterns import Pattern
 from tests.support.live_graph import Cypher, open_cypher, random_links, random_points
 from tests.support.store import Store
 
-LABEL, MODEL, N = "ExplorePaper", "exploring", 30  # of a graph in a live database
+LABEL, MODEL, N = "RefreshPaper", "fresh", 30  # of a graph in a live database
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SIZE = {"width": 1200, "height": 800}
 PATIENCE = 120.0  # seconds; a CI machine may be busy with other things
@@ -159,7 +159,7 @@ def cypher(server: Any) -> Iterator[Cypher]:
         )
         run(
             f"MATCH (a:`{LABEL}`) MATCH (b:`{LABEL}` {{key: (a.key + 1) % $n}}) "
-            "CREATE (a)-[:EXPLORE_NEXT]->(b)",
+            "CREATE (a)-[:REFRESH_CITES]->(b)",
             n=N,
         )
         yield run
@@ -175,10 +175,10 @@ def publish(store: Store, cypher: Cypher) -> Callable[[int], Any]:
     """Give a function that publishes points and links of the ring, and returns both."""
 
     def write(dimension: int) -> Any:
-        projection = Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key")
+        projection = Projection(labels=[LABEL], relationships=["REFRESH_CITES"], key="key")
         graph = store.read_graph(projection)
         points, links = random_points(graph.n_nodes, 1, dimension), random_links(graph.n_nodes, 2)
-        typed = Pattern(LABEL, "EXPLORE_NEXT", LABEL)
+        typed = Pattern(LABEL, "REFRESH_CITES", LABEL)
         links = replace(links, patterns=(typed,), pattern=np.zeros(len(links), dtype=np.int64))
         parameters = {
             "n_components": dimension, "walks_per_node": 2, "walk_length": 8, "n_negatives": 3, "alpha": 0.0,

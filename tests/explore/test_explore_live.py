@@ -24,20 +24,20 @@ pytestmark = pytest.mark.live
 
 def test_published_links_are_read_back(store, cypher, publish):
     _, links = publish(2)
-    graph = store.read_graph(Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key"))
+    graph = store.read_graph(Projection(labels=[LABEL], relationships=["REFRESH_CITES"], key="key"))
     found = store.read_links(graph, MODEL)
     order = np.lexsort((links.target, links.source, links.distance))
     for name in ("source", "target", "distance", "probability"):
         assert np.array_equal(getattr(found, name), getattr(links, name)[order]), name
     part = store.read_graph(
-        Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key", node_filter="n.key < 12")
+        Projection(labels=[LABEL], relationships=["REFRESH_CITES"], key="key", node_filter="n.key < 12")
     )
     kept = order[links.target[order] < 12]
     assert np.array_equal(store.read_links(part, MODEL).target, links.target[kept])
     assert store.read_links(graph, "no such model") is None
     with pytest.raises(ValueError, match="no node_ids"):
         store.read_links(type(graph)(graph.adjacency), MODEL)
-    cypher(f"MATCH (:`{LABEL}`)-[p:EXPLORING_PREDICTED]->() SET p.probability = null")
+    cypher(f"MATCH (:`{LABEL}`)-[p:FRESH_PREDICTED]->() SET p.probability = null")
     assert store.read_links(graph, MODEL).probability is None
 
 
@@ -56,7 +56,6 @@ def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
     assert len(found.links) == len(links)
 
 
-# In a row: another number of dimensions replaces the index, after which Neo4j plans every statement anew.
 def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
     points, _ = publish(4)
     found = read_page_data(store, MODEL, n_threads=1)
@@ -112,20 +111,20 @@ def test_clusters_colour_the_nodes_by_their_names(store, publish):
 def test_published_clusters_and_classes_are_shown(store, cypher, publish):
     publish(2)
     clusters(store, levels=[3], write=True, model=MODEL)
-    graph = store.read_graph(Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key"))
+    graph = store.read_graph(Projection(labels=[LABEL], relationships=["REFRESH_CITES"], key="key"))
     names = WriteNames.of_classes(MODEL, "topic")
     columns = {names.values[0]: ["a", "b"], names.values[1]: [0.7, 0.8]}
     store.write_values(graph, np.array([4, 6]), columns, names=names)
     found = read_page_data(store, MODEL, clusters=True, n_threads=1)
     first, *others = found.facets
-    assert first.name == "exploringCluster1"
-    written = "n.exploringCluster1 + ' ' + n.exploringCluster1Name"
+    assert first.name == "freshCluster1"
+    written = "n.freshCluster1 + ' ' + n.freshCluster1Name"
     in_graph = f"MATCH (n:`{LABEL}`) RETURN {written} AS c ORDER BY n.key"
     assert first.values == [record["c"] for record in cypher(in_graph)]
     assert [facet.name for facet in others] == [
         "labels",
-        "exploringClassTopic",
-        "exploringClassTopicProbability",
+        "freshClassTopic",
+        "freshClassTopicProbability",
     ]
     assert others[1].values == [{4: "a", 6: "b"}.get(row) for row in range(N)]
 
@@ -133,7 +132,7 @@ def test_published_clusters_and_classes_are_shown(store, cypher, publish):
 def test_written_duplicates_are_shown(store, publish):
     publish(2)
     assert read_page_data(store, MODEL, n_threads=1).duplicates is None
-    graph = store.read_graph(Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key"))
+    graph = store.read_graph(Projection(labels=[LABEL], relationships=["REFRESH_CITES"], key="key"))
     pairs = PredictedLinks(np.array([4]), np.array([9]), np.array([0.5]), np.array([0.9]))
     store.write_links(graph, pairs, names=WriteNames.of_duplicates(MODEL))
     found = read_page_data(store, MODEL, n_threads=1)
@@ -143,7 +142,7 @@ def test_written_duplicates_are_shown(store, publish):
 
 
 def test_what_is_not_there_is_one_clear_error(store, publish):
-    with pytest.raises(ProjectionError, match="'exploring' has no published coordinates"):
+    with pytest.raises(ProjectionError, match="'fresh' has no published coordinates"):
         read_page_data(store, MODEL)
     publish(2)
     with pytest.raises(ProjectionError, match="no node of the projection has a property 'titel'"):
@@ -152,7 +151,7 @@ def test_what_is_not_there_is_one_clear_error(store, publish):
 
 def test_relationships_that_changed_are_a_note_and_nodes_too(server, store, cypher, publish, tmp_path):
     publish(2)
-    cypher(f"MATCH (a:`{LABEL}` {{key: 0}}) MATCH (b:`{LABEL}` {{key: 9}}) CREATE (a)-[:EXPLORE_NEXT]->(b)")
+    cypher(f"MATCH (a:`{LABEL}` {{key: 0}}) MATCH (b:`{LABEL}` {{key: 9}}) CREATE (a)-[:REFRESH_CITES]->(b)")
     note = "the graph has 31 edges now and had 30 when it was embedded"
     assert read_page_data(store, MODEL).note.endswith(f"; {note}")
     arguments = ["explore", "--model", MODEL, "--output", str(tmp_path / "page.html")]
@@ -181,5 +180,5 @@ def test_a_model_published_anew_meanwhile_is_not_mixed(store, publish, monkeypat
         return found
 
     monkeypatch.setattr(store, step, slow)
-    with pytest.raises(ProjectionError, match="'exploring' was republished while it was read: read again"):
+    with pytest.raises(ProjectionError, match="'fresh' was republished while it was read: read again"):
         read_page_data(store, MODEL)

@@ -10,12 +10,13 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.embed import embed, predict
 from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.live_graph import open_cypher
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
-NAMES = WriteNames("recipes")
+NAMES = WriteNames("fresh")
 PAPERS = Projection(
-    ["RecipePaper"], ["RECIPE_CITES"], attributes=["year", "venue"], text=["title"], key="key"
+    ["RefreshPaper"], ["REFRESH_CITES"], attributes=["year", "venue"], text=["title"], key="key"
 )
 
 
@@ -28,23 +29,23 @@ def run(store, projection=PAPERS, **options):
 def cypher(server):
     with open_cypher(server) as run:
         run(
-            "UNWIND range(0, 19) AS i CREATE (:RecipePaper {key: i, year: 2000 + i, "
+            "UNWIND range(0, 19) AS i CREATE (:RefreshPaper {key: i, year: 2000 + i, "
             "venue: ['KDD', 'WWW'][i % 2], title: 'word' + (i % 4) + ' paper', at: point({x: i, y: 1})})"
         )
         run(
-            "MATCH (a:RecipePaper) MATCH (b:RecipePaper {key: (a.key + 1) % 20}) "
-            "CREATE (a)-[:RECIPE_CITES]->(b)"
+            "MATCH (a:RefreshPaper) MATCH (b:RefreshPaper {key: (a.key + 1) % 20}) "
+            "CREATE (a)-[:REFRESH_CITES]->(b)"
         )
         yield run
         run(
-            "MATCH (n) WHERE n:RecipePaper OR (n:HeatRun|HeatVersion AND n.model = 'recipes') "
-            "OR (n:HeatModel AND n.name = 'recipes') DETACH DELETE n"
+            "MATCH (n) WHERE n:RefreshPaper OR (n:HeatRun|HeatVersion AND n.model = 'fresh') "
+            "OR (n:HeatModel AND n.name = 'fresh') DETACH DELETE n"
         )
 
 
 GROW = (
-    "MATCH (a:RecipePaper {key: 0}) "
-    "CREATE (a)-[:RECIPE_CITES]->(:RecipePaper {key: 20, venue: 'ICML', title: 'paper nowhere'})"
+    "MATCH (a:RefreshPaper {key: 0}) "
+    "CREATE (a)-[:REFRESH_CITES]->(:RefreshPaper {key: 20, venue: 'ICML', title: 'paper nowhere'})"
 )
 
 
@@ -80,10 +81,10 @@ def test_an_unchanged_graph_is_encoded_to_the_same_bits(store, cypher):
     "other",
     [
         {"attributes": ["year"]},
-        {"max_categories": 1},
-        {"text": [], "attributes": ["year", "venue", "title"]},
-        {"attributes": ["year"], "label_attributes": {"RecipePaper": ["venue"]}},
-        {"labels": None, "node_filter": "n:RecipePaper"},
+        slow({"max_categories": 1}),
+        slow({"text": [], "attributes": ["year", "venue", "title"]}),
+        slow({"attributes": ["year"], "label_attributes": {"RefreshPaper": ["venue"]}}),
+        slow({"labels": None, "node_filter": "n:RefreshPaper"}),
     ],
     ids=repr,
 )
@@ -107,20 +108,20 @@ def test_a_recipe_for_other_attributes_is_not_applied(store, cypher, other):
     ],
 )
 def test_values_that_no_longer_fit_are_learnt_anew_and_it_is_said(store, cypher, change, why):
-    projection = Projection(["RecipePaper"], attributes=["year", "at"], key="key")
+    projection = Projection(["RefreshPaper"], attributes=["year", "at"], key="key")
     first = run(store, projection)
-    cypher(f"MATCH (n:RecipePaper) SET {change}")
+    cypher(f"MATCH (n:RefreshPaper) SET {change}")
     second = run(store, projection)
     assert second.notes == (f"attributes are encoded anew, not as in run {first.run.run_id}: {why}",)
     assert second.run.attribute_recipe != first.run.attribute_recipe
-    cypher("MATCH (n:RecipePaper) SET n.year = CASE n.key WHEN 0 THEN 1 ELSE 'a' END")
+    cypher("MATCH (n:RefreshPaper) SET n.year = CASE n.key WHEN 0 THEN 1 ELSE 'a' END")
     with pytest.raises(ProjectionError, match="attribute 'year' mixes strings"):
         run(store, projection)
 
 
 def test_predict_reads_by_the_recipe_of_its_run(store, cypher):
     first = run(store)
-    cypher("MATCH (n:RecipePaper {key: 3}) SET n.venue = 'ICML'")
-    report = predict(store, "recipes", links=LinkOptions(k=1, score="distance"))
+    cypher("MATCH (n:RefreshPaper {key: 3}) SET n.venue = 'ICML'")
+    report = predict(store, "fresh", links=LinkOptions(k=1, score="distance"))
     assert report.run.attribute_recipe == first.run.attribute_recipe
     assert report.notes[0].startswith("1 value of attributes is unknown to the recipe of run ")

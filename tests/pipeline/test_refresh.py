@@ -45,8 +45,15 @@ def easy(**changed):
     return make_job(gate=EASY, **changed)
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-@pytest.mark.parametrize("mode", ["auto", "local", "warm", "full"])
+@pytest.mark.parametrize(
+    ("mode", "dry_run"),
+    [
+        ("auto", False),
+        ("local", True),
+        *(slow(mode, True) for mode in ("auto", "warm", "full")),
+        *(slow(mode, False) for mode in ("local", "warm", "full")),
+    ],
+)
 def test_a_model_that_was_never_embedded_is_not_refreshed(store, cypher, papers, mode, dry_run):
     before, sent = snapshot(cypher), []
     store.tracer = lambda statement, _: sent.append(statement)
@@ -75,7 +82,7 @@ def test_an_unchanged_graph_is_not_trained_again(store, cypher, papers):
     assert not any("AS coordinates" in statement for statement in sent)  # counted, not read
 
 
-@pytest.mark.parametrize("lost", ["freshEmbedding", "freshRadius"])
+@pytest.mark.parametrize("lost", ["freshEmbedding", slow("freshRadius")])
 def test_a_node_that_lost_its_coordinates_gets_new_ones(store, cypher, papers, lost):
     first_version(store, easy())
     (row,) = cypher(f"MATCH (n:{LABEL}) WITH n LIMIT 1 REMOVE n.{lost} RETURN elementId(n) AS id")
@@ -196,7 +203,7 @@ def test_another_dimension_cannot_be_compared(store, papers):
     assert report.report.run.dimension == 2
 
 
-@pytest.mark.parametrize("mode", ["local", "warm"])
+@pytest.mark.parametrize("mode", ["local", slow("warm")])
 def test_what_needs_a_version_of_the_same_settings_is_refused_without_one(store, cypher, papers, mode):
     first_version(store, easy())
     before = snapshot(cypher)

@@ -13,7 +13,7 @@ from tests.support.doomed import Statement, refresh_model
 from tests.support.live_graph import before_first, open_cypher, snapshot
 from tests.support.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
 from tests.support.refresh_toy import MODEL, Papers, first_version
-from tests.support.slow import slow
+from tests.support.slow import slow_with_index
 from tests.support.store import Store
 
 pytestmark = pytest.mark.live
@@ -24,14 +24,17 @@ processes.set_forkserver_preload(["tests.support.doomed"])
 SWITCHING, SETTLING = "SET m.version", "$left"
 
 
-@pytest.mark.vector_index
 @pytest.mark.parametrize(
     ("kind", "die_at"),
-    [("local", Statement((SWITCHING,), 2)), slow("warm", Statement((SWITCHING,), 1))],
-    ids=["local, settled", "warm, staged"],
+    [
+        ("local", Statement((SWITCHING,), 2)),
+        slow_with_index("local", Statement((SWITCHING,), 2)),
+        slow_with_index("warm", Statement((SWITCHING,), 1)),
+    ],
+    ids=["local, settled", "local, settled, index", "warm, staged, index"],
 )
 def test_a_refresh_of_a_killed_client_is_finished_or_undone_by_the_next(
-    server, cypher, store, papers, kind, die_at
+    server, cypher, store, papers, indexed, kind, die_at
 ):
     clean = snapshot(cypher)
     first_version(store, JOB)
@@ -40,17 +43,17 @@ def test_a_refresh_of_a_killed_client_is_finished_or_undone_by_the_next(
         papers.add()
     else:
         papers.rewire()
-    child = processes.Process(target=refresh_model, args=(server.settings, die_at))
+    child = processes.Process(target=refresh_model, args=(server.settings, die_at), kwargs={"index": indexed})
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
-    run = assert_whole(papers, store, before)
+    run = assert_whole(papers, store, before, indexed=indexed)
     assert (run == before[0]) == (die_at.turn == 1)
     report = refreshed(store)
     assert report.outcome == ("published" if run == before[0] else "nothing")
-    now = assert_whole(papers, store, before)
+    now = assert_whole(papers, store, before, indexed=indexed)
     assert now != before[0]
-    assert_nothing_else(cypher, store, now)
+    assert_nothing_else(cypher, store, now, indexed=indexed)
     store.clear(model=MODEL)
     assert snapshot(cypher)["indexes"] == clean["indexes"]
 

@@ -25,6 +25,7 @@ from tests.support.commands import invoker
 from tests.support.live_graph import snapshot
 from tests.support.refresh_checks import JOB
 from tests.support.refresh_toy import LABEL, MODEL, N, first_version, small_model
+from tests.support.slow import slow
 
 PAPERS = Projection(["Paper"], ["CITES"], key="key")
 NODES = 40
@@ -221,7 +222,7 @@ ULP = (
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("kind", ["poincare", "klein"])
+@pytest.mark.parametrize("kind", ["poincare", slow("klein")])
 def test_what_is_published_and_what_is_kept_are_verified(server, store, cypher, papers, kind):
     run = invoker(server)
 

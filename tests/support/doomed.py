@@ -115,7 +115,9 @@ def clear_model(settings: tuple[str, str, str], names: WriteNames, die_at: State
         store.clear(model=names.model)
 
 
-def refresh_model(settings: tuple[str, str, str], die_at: Statement | None = None) -> None:
+def refresh_model(
+    settings: tuple[str, str, str], die_at: Statement | None = None, *, index: bool = True
+) -> None:
     """Refresh the toy; die before `die_at`, if given."""
     with _doomed(settings, die_at) as store:
-        refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0))
+        refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0, index=index))

@@ -18,7 +18,7 @@ from heat_neo4j.worker.loop import Worker
 from heat_neo4j.worker.schedule import Schedule
 from tests.conftest import LiveServer
 from tests.support.commands import invoker
-from tests.support.live_graph import open_cypher
+from tests.support.live_graph import WithoutIndex, open_cypher
 from tests.support.refresh_checks import JOB
 from tests.support.refresh_toy import MODEL, OPTIONS, Papers, first_version, make_job, small_model
 from tests.support.store import Store
@@ -33,7 +33,7 @@ def working(server, job=JOB, every=0.5, **options):
     uri, user, password = server.settings
 
     def connect():
-        return Store.open(uri, auth=(user, password), database=server.database)
+        return WithoutIndex.open(uri, auth=(user, password), database=server.database)
 
     worker = Worker(connect, job, Schedule.every(every), poll_seconds=0.1, log=told.append, **options)
     thread = threading.Thread(target=worker.run)

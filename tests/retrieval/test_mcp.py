@@ -29,6 +29,7 @@ from heat_neo4j.retrieval.mcp_server import ServerOptions, build_server
 from heat_neo4j.retrieval.mcp_tools import Tools
 from tests.support.live_graph import snapshot
 from tests.support.retrieval_toy import HOSTILE
+from tests.support.slow import slow
 
 live = pytest.mark.live
 COMMAND = [sys.executable, "-m", "heat_neo4j", "mcp"]
@@ -211,7 +212,7 @@ async def check_huge(client, *calls):
 
 
 @live
-@pytest.mark.parametrize("client_of", [client_over_stdio, client_over_http])
+@pytest.mark.parametrize("client_of", [client_over_stdio, slow(client_over_http)])
 def test_the_client_of_the_sdk_lists_the_tools_and_calls_each(
     client_of, server, toy, indexes, tmp_path, cypher
 ):

@@ -21,8 +21,9 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from tests.packaging.test_deployment import assert_taken, exit_codes, parsed, yaml
+from tests.packaging.test_deployment import assert_taken, exit_codes, yaml
 from tests.packaging.test_docker import COMPOSE, DOCKER, check
+from tests.support.commands import parse
 from tests.support.environments import Environment, clean_variables
 
 DASK_COMPOSE, SLURM = DOCKER / "dask" / "compose.yml", DOCKER / "slurm" / "embed.py"
@@ -203,7 +204,7 @@ def jobs(services, pods):
 
 def test_the_jobs_are_given_options_that_there_are(services, pods):
     for arguments in jobs(services, pods):
-        found = parsed(arguments)
+        found = parse(*arguments).params
         assert str(found["scratch"]) == "/parts"
         assert found["scheduler"].endswith(":8786")
 

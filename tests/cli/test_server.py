@@ -116,10 +116,10 @@ def test_with_neo4j_uri_none_is_started(heat_home_folder, monkeypatch):
     ("arguments", "line"),
     [
         (["start", "--version", "4.4"], "Invalid value for '--version': '4.4' is not one of '5.26', '2026'"),
-        (["start", "--heap", "much"], "heap must be a size such as '512m' or '2g', got 'much'"),
-        (["start", "--page-cache", "1.5g"], "page_cache must be a size such as '512m' or '2g', got '1.5g'"),
+        (["start", "--heap", "much"], "--heap must be a size such as '512m' or '2g', got 'much'"),
+        (["start", "--page-cache", "1.5g"], "--page-cache must be a size such as '512m' or '2g', got '1.5g'"),
         (["start", "--bolt-port", "80"], "Invalid value for '--bolt-port': 80 is not in the range"),
-        (["stop", "--name", "../x"], "name must be up to 64 letters, digits, '-' and '_', got '../x'"),
+        (["stop", "--name", "../x"], "--name must be up to 64 letters, digits, '-' and '_', got '../x'"),
     ],
 )
 def test_a_wrong_argument_is_a_usage_error(heat_home_folder, arguments, line):

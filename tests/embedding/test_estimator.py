@@ -102,7 +102,7 @@ def test_a_time_limit_not_reached_changes_no_bit(graph, model):
 
 def test_training_that_diverges_at_every_rate_names_the_parameter():
     with pytest.raises(
-        DivergedError, match=r"sigma 0\.01 is too small .*: raise sigma or lower learning_rate"
+        DivergedError, match=r"sigma 0\.01 is too small .*: raise `sigma` or lower `learning_rate`"
     ):
         HEAT(sigma=0.01, random_state=0).fit(nx.balanced_tree(3, 4))
 

@@ -21,7 +21,7 @@ from heat_neo4j.classes.comparable import (
 from heat_neo4j.classes.figures import ClassFigures, NumberFigures, calibration_error, f1_scores
 from heat_neo4j.classes.kinds import Classes, Kind, Numbers
 from heat_neo4j.classes.learning import FEWEST, FOLDS, Learned, learn
-from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
+from heat_neo4j.classes.results import USUAL, PredictedClasses, PredictedNumbers
 from heat_neo4j.classes.views import ATTRIBUTES, views
 from heat_neo4j.graph import Graph
 
@@ -92,6 +92,7 @@ def predict_property(
     if kind == "number" and not are_numbers:
         raise ClassificationError("only numbers can be predicted as numbers")
     as_numbers = kind == "number" or (kind is None and are_numbers and different > _MANY_NUMBERS)
+    alone = asked[graph.degrees[asked] == 0]
     types = telltale_types(graph, known, asked)
     properties = [each for each in telltale_properties(graph, known, asked) if each.name != without]
     graph = without_types(graph, {each.name for each in types})
@@ -101,8 +102,10 @@ def predict_property(
     notes = [*map(str, (*types, *properties))]
     if are_numbers and kind is None:
         other, chosen = ("class", "numbers") if as_numbers else ("number", "classes")
-        advice = f"set kind to {other} to change that"
+        advice = f"set `kind` to {other} to change that"
         notes.append(f"{different:,} different numbers are predicted as {chosen}; {advice}")
+    if alone.size:
+        notes.append(_note_on_unlinked(len(asked), described[alone]))
 
     def learned(kind: Kind, truth: NDArray[Any]) -> Learned:
         return learn(kind, truth, known, asked, graph, parts, described, seed=seed, on_progress=on_progress)
@@ -134,6 +137,16 @@ def _asked(graph: Graph, values: Sequence[Any], label: str | None) -> tuple[Rows
             f"{plural(len(known), 'node')} with a value: {FEWEST} are needed to learn from"
         )
     return np.flatnonzero(~has & suits), known
+
+
+def _note_on_unlinked(n_asked: int, described: NDArray[np.bool_]) -> str:
+    """Return what predictions of nodes without relationships rest on; `described`: which have attributes."""
+    n, with_attributes = len(described), int(described.sum())
+    reasons = {"their attributes alone": with_attributes, USUAL: n - with_attributes}
+    used = [(reason, count) for reason, count in reasons.items() if count]
+    rest = used[0][0] if len(used) == 1 else " and ".join(f"{reason} ({count:,})" for reason, count in used)
+    have = "has" if n == 1 else "have"
+    return f"{n:,} of {plural(n_asked, 'predicted node')} {have} no relationships: judged by {rest}"
 
 
 def _check(values: Sequence[Any]) -> None:

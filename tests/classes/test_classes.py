@@ -305,3 +305,21 @@ def test_a_class_of_a_single_node_can_be_held_out() -> None:
     found = predict_classes(graph, None, ["odd", *["usual"] * 100, *[None] * (N - 101)])
     assert found.classes == ("odd", "usual")
     assert set(found.chosen) == {1}
+
+
+def test_predicted_nodes_without_relationships_are_counted() -> None:
+    graph, truth = communities()
+    alone, bare = np.arange(N) % 4 == 0, np.arange(N) % 8 == 0
+    keep = sparse.diags_array((~alone).astype(float))
+    words = sparse.diags_array((~bare).astype(float)) @ graph.attributes
+    graph = Graph(sparse.csr_array(keep @ graph.adjacency @ keep), sparse.csr_array(words))
+    has_words = np.diff(graph.attributes.indptr) > 0
+    values = [None if row % 4 == 0 or row % 3 == 0 else name for row, name in enumerate(truth)]
+    n_alone, n_words, n_asked = int(alone.sum()), int(has_words[alone].sum()), values.count(None)
+    assert predict_classes(graph, None, values).notes == (
+        f"{n_alone} of {n_asked} predicted nodes have no relationships: judged by their attributes alone "
+        f"({n_words}) and what is usual ({n_alone - n_words})",
+    )
+    bare_graph = Graph(graph.adjacency)
+    (note,) = predict_classes(bare_graph, None, values).notes
+    assert note.endswith("have no relationships: judged by what is usual")

@@ -57,7 +57,9 @@ def test_numbers_are_nearer_than_the_median_and_the_mean_of_neighbours(predicted
     assert found.figures.error < found.figures.neighbours_error < found.figures.median_error
     assert found.notes == (
         f"{found.figures.different} different numbers are predicted as numbers; "
-        "set kind to class to change that",
+        "set `kind` to class to change that",
+        f"45 of {len(found)} predicted nodes have no relationships: judged by their "
+        "attributes alone (2) and what is usual (43)",
     )
 
 
@@ -124,7 +126,7 @@ def test_few_numbers_are_classes_unless_asked_otherwise() -> None:
     stars = [round(2.0 * np.log(each)) / 2.0 for each in truth]
     found = predict_classes(graph, None, hidden(stars))
     chosen = f"{len(found.classes)} different numbers are predicted as classes"
-    assert found.notes[0] == f"{chosen}; set kind to number to change that"
+    assert found.notes[0] == f"{chosen}; set `kind` to number to change that"
     assert predict_numbers(graph, None, hidden(stars), kind="number").value.dtype == np.float64
     many = predict_classes(graph, None, hidden([round(each) % 40 for each in truth]), kind="class")
     assert len(many.classes) > 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -77,6 +78,13 @@ def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -
     assert "\x1b" not in printed
     assert f"Predicted     {len(found)} nodes without kind; nothing is written\n" in printed
     assert printed.endswith(f"{len(found) - 10} more: --json prints all\n")
+
+
+def test_weights_of_nothing_are_no_blank(monkeypatch: Any, capsys: Any) -> None:
+    found = ask(monkeypatch, hidden(communities()[1]))
+    nothing = replace(found.found, weights=dict.fromkeys(found.found.weights, 0.0))
+    command._print(replace(found, found=nothing))
+    assert "Weights       none: most nodes with a value have neither" in capsys.readouterr().out
 
 
 def test_order_keeps_what_belongs_together() -> None:

@@ -22,6 +22,7 @@ heat classify section --json > sections.json
 """
 _SHOWN = 10
 _LONGEST = 40
+_NOTHING = "none: most nodes with a value have neither relationships nor attributes to learn from"
 
 
 def _document(found: Classification, options: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def _print(found: Classification, explained: str | None = None) -> None:
     facts(
         [
             *_figures(own.figures, name),
-            ("Weights", ", ".join(f"{view} {weight:.2f}" for view, weight in views.items())),
+            ("Weights", ", ".join(f"{view} {weight:.2f}" for view, weight in views.items()) or _NOTHING),
             ("Predicted", f"{plural(len(found), 'node')} without {name}; {written}"),
             *noted(found.notes),
         ]

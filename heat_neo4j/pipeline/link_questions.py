@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.keys import Key
+from heat_neo4j.database.read.node_lookup import AmbiguousNodeError
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.candidates import ends_of, patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
@@ -172,7 +176,7 @@ def recommend(
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
-        Label that the node has; needed where each label has a key of its own.
+        Label that the node has; needed if nodes of several labels have the key, unless `patterns` decide.
     on_progress : callable or bool
         Called with the stages of reading.
 
@@ -190,8 +194,9 @@ def recommend(
         pattern is in the graph and allowed by the node's labels; or no node can be named by `caption`.
     """
     published, score, notes = _read(store, model, as_progress(on_progress))
-    row = _row_of(store, published, node, labels)
     chosen = _patterns(published.graph, patterns)
+    suits = _ends(published.graph, chosen)[1 if reverse else 0] if patterns else None
+    row = _row_of(store, published, node, labels, suits)
     allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
     if not allowed:
         raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
@@ -245,7 +250,7 @@ def explain(
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
-        Label that the nodes have; needed where each label has a key of its own.
+        Label that the nodes have; needed if nodes of several labels have the key, unless `pattern` decides.
     target_labels : sequence of str, optional
         Label of the target, if it differs from that of the source.
     on_progress : callable or bool
@@ -266,14 +271,15 @@ def explain(
     """
     published, score, notes = _read(store, model, as_progress(on_progress))
     graph = published.graph
+    specs = () if pattern is None else (pattern,)
+    chosen = _patterns(graph, specs)
+    is_source, is_target = _ends(graph, chosen) if specs else (None, None)
     pair = (
-        _row_of(store, published, source, labels),
-        _row_of(store, published, target, labels if target_labels is None else target_labels),
+        _row_of(store, published, source, labels, is_source),
+        _row_of(store, published, target, labels if target_labels is None else target_labels, is_target),
     )
     if pair[0] == pair[1]:
         raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
-    specs = () if pattern is None else (pattern,)
-    chosen = _patterns(graph, specs)
     scorers = None if score is None else score.scorers(published.embedding, graph)
     names = node_names(store, published, caption)
     link = explain_likeliest(published.embedding, graph, chosen, pair, scorers, names)
@@ -295,8 +301,23 @@ def _read(
     return published, None, (*published.notes, why_no_score(store, published) or _NO_SCORE)
 
 
-def _row_of(store: Neo4jStore, published: PublishedModel, node: str, labels: Sequence[str] | None) -> int:
-    element_id = store.find_node(node, model=published.run.model, labels=labels)
+def _row_of(
+    store: Neo4jStore,
+    published: PublishedModel,
+    node: str,
+    labels: Sequence[str] | None,
+    suits: NDArray[np.bool_] | None,
+) -> int:
+    """Return the row of a node; `suits`, shape (N,), decides between several of the same key."""
+    try:
+        element_id = store.find_node(node, model=published.run.model, labels=labels)
+    except AmbiguousNodeError as error:
+        ids = published.graph.node_ids
+        suited: list[int] = [] if suits is None else np.flatnonzero(suits).tolist()
+        rows = [row for row in suited if ids[row] in error.element_ids]
+        if len(rows) != 1:
+            raise
+        return rows[0]
     try:
         return published.graph.node_ids.index(element_id)
     except ValueError:
@@ -311,6 +332,13 @@ def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Patte
         return patterns_of(graph, specs)
     except ValueError as error:
         raise ProjectionError(str(error)) from error
+
+
+def _ends(graph: Graph, patterns: Sequence[Pattern]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return masks of the possible sources and targets of any of the patterns, each of shape (N,)."""
+    ends = [ends_of(graph, pattern) for pattern in patterns]
+    is_source, is_target = (np.any(end, axis=0) for end in zip(*ends, strict=True))
+    return is_source, is_target
 
 
 def _no_pattern(

@@ -7,7 +7,7 @@ import pytest
 
 from heat_neo4j.database.keys import NodeKeys, name_of
 from heat_neo4j.database.published_nodes import NodesByKey
-from heat_neo4j.database.read.node_lookup import find_node
+from heat_neo4j.database.read.node_lookup import AmbiguousNodeError, find_node
 from heat_neo4j.database.read.nodes import key_problems, rows_by_key
 from heat_neo4j.errors import ProjectionError
 
@@ -112,8 +112,9 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
     assert found(database, "Up", NAMED, ["Person"]) == "4:x:3"
     assert found(database, ELEMENT_ID, NAMED) == ELEMENT_ID
     several = "several nodes like that: Movie with title 'Up' and Person with name 'Up'; give a label, or"
-    with pytest.raises(ProjectionError, match=several):
+    with pytest.raises(AmbiguousNodeError, match=several) as caught:
         found(database, "Up", NAMED)
+    assert caught.value.element_ids == ("4:x:1", "4:x:3")
     three = NodeKeys.of({"Genre": "name", "Movie": "title", "Person": "name"})
     with pytest.raises(ProjectionError, match=several):  # no genre is called so
         found(database, "Up", three)
@@ -132,6 +133,18 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
             find_node(database, NodesByKey((), NAMED), "Ann", labels, key)
     both = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Up": "4:x:1"}})
     assert found(both, "Up", NAMED) == "4:x:1"  # one node with both labels
+
+
+def test_a_label_is_asked_for_if_it_can_tell_nodes_apart():
+    twins = {"7": "4:x:1", 7: "4:x:2"}
+    database = Database(**{"Movie|Tag.code": twins, "Movie.code": twins})
+    for labels, run_labels, advice in (
+        (None, ["Movie", "Tag"], "give a label, or an element id"),
+        (["Movie"], ["Movie", "Tag"], "give an element id"),
+        (None, ["Movie"], "give an element id"),
+    ):
+        with pytest.raises(AmbiguousNodeError, match=f"with code '7'; {advice}$"):
+            found(database, "7", NodeKeys.of("code"), labels, run_labels)
 
 
 @pytest.mark.parametrize(

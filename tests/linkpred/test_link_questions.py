@@ -14,6 +14,7 @@ from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.cli.commands.explain import _print_contributions, _summary
 from heat_neo4j.cli.output import format_probability
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.node_lookup import AmbiguousNodeError
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
@@ -357,6 +358,30 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
     ):
         with pytest.raises(ProjectionError, match=message):
             question()
+
+
+def test_the_pattern_decides_between_nodes_with_the_same_key(ask):
+    def find_node(node, **_):
+        if node == "up":  # a user and two movies
+            raise AmbiguousNodeError("several nodes like that", ["4:a:0", "4:a:30", "4:a:31", "4:b:0"])
+        return f"4:a:{node}"
+
+    def ends(found):
+        return found.link.source, found.link.target
+
+    ask.find_node = find_node
+    recommend, explain = link_questions.recommend, link_questions.explain
+    assert ends(explain(ask, "up", "32", pattern=RATED)) == (0, 32)
+    assert ends(explain(ask, "1", "up", pattern=FOLLOWS)) == (1, 0)
+    assert recommend(ask, "up", patterns=["User-*->*"]).row == 0
+    for ambiguous in (
+        lambda: explain(ask, "1", "up", pattern=RATED),
+        lambda: recommend(ask, "up", patterns=[RATED], reverse=True),
+        lambda: explain(ask, "up", "32"),
+        lambda: recommend(ask, "up"),
+    ):
+        with pytest.raises(ProjectionError, match="several nodes like that"):
+            ambiguous()
 
 
 def test_nodes_with_few_neighbours_are_left_out_on_request(ask, graph):

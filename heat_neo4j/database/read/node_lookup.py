@@ -9,6 +9,14 @@ from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.errors import ProjectionError
 
 
+class AmbiguousNodeError(ProjectionError):
+    """Several nodes have the key that a user gave."""
+
+    def __init__(self, message: str, element_ids: Sequence[str]) -> None:
+        super().__init__(message)
+        self.element_ids = tuple(element_ids)
+
+
 def find_node(
     connection: Connection,
     nodes: NodesByKey,
@@ -31,8 +39,9 @@ def find_node(
         raise UnknownNodeError(f"there is no {lookup.wanted} in database {connection.server.database!r}")
     if len(found) > 1:
         which = " and ".join(dict.fromkeys(found.values()))
-        advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"
-        raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
+        one_label = len(lookup.statements) == len(labels or nodes.labels) == 1
+        advice = "give an element id" if one_label else "give a label, or an element id"
+        raise AmbiguousNodeError(f"there are several nodes like that: {which}; {advice}", list(found))
     return next(iter(found))
 
 

@@ -144,24 +144,30 @@ class Compared:
         """Compare the values of a property: agreement in a rare value weighs more than in a common one.
 
         Lists agree if they have a value in common. Texts agree whatever their case and accents. Numbers and
-        points are near if they are nearer than most random pairs.
+        points are near if they are nearer than most random pairs. What nearly all nodes have says nothing.
         """
         table = _value_table(values)
         known = np.diff(table.indptr) > 0
         n_known, counts = max(1, int(known.sum())), np.bincount(table.indices, minlength=table.shape[1])
         table.data = np.sqrt(1.0 / counts[table.indices])
-        common = _shared_values(table, self.candidates).max(axis=1).toarray().ravel()
         agreement = self._agreement(counts, n_known)
-        chance = self._share_nearer(values)
-        levels = np.where(common > 0.0, _SAME_VALUE, np.where(chance <= _NEAR_VALUE, 1, 0))
-        levels[~known[self.candidates].all(axis=1)] = MISSING
+        chance, of_random = self._shares_nearer(values)
+
+        def compared(pairs: Pairs, nearer: Array) -> tuple[NDArray[np.int64], Array]:
+            common = _shared_values(table, pairs).max(axis=1).toarray().ravel()
+            levels = np.where(common > 0.0, _SAME_VALUE, np.where(nearer <= _NEAR_VALUE, 1, 0))
+            levels[~known[pairs].all(axis=1)] = MISSING
+            return levels, common
+
+        levels, common = compared(self.candidates, chance)
         same = levels == _SAME_VALUE
-        chance[same] = np.minimum(0.5, 1.0 / common[same] / n_known)
+        chance[same] = np.minimum(_AGREE_M, 1.0 / common[same] / n_known)
         chance[levels < 1] = np.nan
         reasons = f"other {name}", f"nearly the same {name}", f"the same {name}"
         other = (1.0 - _AGREE_M) * (0.5 if (levels == 1).any() else 1.0)
         m, u = np.array([other, other, _AGREE_M]), np.array([1.0 - agreement, _NEAR_VALUE, agreement])
-        return Comparison(name, reasons, levels, m, u, chance=chance)
+        others = compared(self.random, of_random)[0]
+        return Comparison(name, reasons, levels, m, u, chance=chance, others=others)
 
     def by_only_neighbours(self, only: Sequence[Only], names: Sequence[str]) -> Comparison:
         """Compare neighbours of which a node has one: others speak against a pair, unless their names agree.
@@ -185,18 +191,22 @@ class Compared:
         share = float(np.sum(counts * (counts - 1.0))) / max(1, n * (n - 1))
         return min(0.5, max(share, 1.0 / self.n_pairs))
 
-    def _share_nearer(self, values: Sequence[Any]) -> Array:
-        """Return the share of random pairs whose numbers or points are as near as those of each candidate."""
+    def _shares_nearer(self, values: Sequence[Any]) -> tuple[Array, Array]:
+        """Return the shares of random pairs that are as near, for the candidates and for the random pairs."""
         places = _coordinates(values)
         if places is None:
-            return np.full(len(self.candidates), np.nan)
-        usual, own = (
+            return np.full(len(self.candidates), np.nan), np.full(len(self.random), np.nan)
+        of_candidates, of_random = (
             np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1)
-            for pairs in (self.random, self.candidates)
+            for pairs in (self.candidates, self.random)
         )
-        usual = np.sort(usual[~np.isnan(usual)])
-        nearer = (np.searchsorted(usual, own, side="right") + 1.0) / (len(usual) + 1.0)
-        return np.asarray(np.maximum(nearer, _NEAREST))
+        usual = np.sort(of_random[~np.isnan(of_random)])
+
+        def nearer(own: Array) -> Array:
+            share = (np.searchsorted(usual, own, side="right") + 1.0) / (len(usual) + 1.0)
+            return np.asarray(np.maximum(share, _NEAREST))
+
+        return nearer(of_candidates), nearer(of_random)
 
     def by_vectors(self, name: str, directions: NDArray[Any]) -> Comparison:
         """Compare cosines of vectors, rows of length 1 or of zeros, with those of random pairs.

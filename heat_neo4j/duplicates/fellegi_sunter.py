@@ -30,6 +30,8 @@ _GUESS = 0.002  # share of the candidates, before the first round
 _ROUNDS = 100
 _CONVERGED = 1e-6
 _LEAST, _MOST = 0.0005, 0.5  # share of duplicates among the candidates
+_CLEAR = 2.0  # standard errors beyond chance
+_FEW = 20.0  # random pairs that agree in a property: fewer may be duplicates, which agree in all of them
 _PRIOR = 3.0  # duplicates on which m of a grid counts as observed
 
 
@@ -55,6 +57,8 @@ class Comparison:
         How often other pairs agree in the value that a pair agrees in, in place of u; NaN to use u.
     grid : (int, int), optional
         Shape of the levels if each is a pair of two; m of both is then counted on the graph's duplicates.
+    others : int64 array, optional
+        Levels of random pairs, the same for all comparisons that have them.
     """
 
     name: str
@@ -65,6 +69,7 @@ class Comparison:
     usual: Array | float = 0.5
     chance: Array | None = None
     grid: tuple[int, int] | None = None
+    others: Levels | None = None
 
     def among(self, stays: NDArray[np.bool_]) -> Comparison:
         """Return the comparison in some of the pairs."""
@@ -94,6 +99,41 @@ class Comparison:
             u[levels] if self.chance is None else np.where(np.isnan(self.chance), u[levels], self.chance)
         )
         return np.where(known, np.log(m[levels] / of_pairs), 0.0)
+
+
+def count_once(comparisons: Sequence[Comparison], n_pairs: int) -> list[Comparison]:
+    """Return comparisons of properties in which agreement that follows from another adds nothing.
+
+    Nodes of one city are in one country. For a pair that agrees in the city, which weighs more, the chance of
+    the same country is that of random pairs of one city. `n_pairs` is the number of all pairs.
+    """
+    agree = [each.levels > 0 for each in comparisons]
+    weights = [each.weights(np.zeros(len(each.levels))) for each in comparisons]
+    counted = []
+    for place, each in enumerate(comparisons):
+        implied = np.zeros(len(each.levels))
+        for other, stronger in enumerate(comparisons):
+            if other != place:
+                more = weights[other] - weights[place]
+                before = agree[other] & ((more > 0.0) | ((more == 0.0) & (other < place)))
+                implied[before] = np.maximum(implied[before], _implied(stronger, each, n_pairs))
+        chance = implied + (1.0 - implied) * np.asarray(each.chance)
+        counted.append(replace(each, chance=np.minimum(chance, each.m[each.levels])))
+    return counted
+
+
+def _implied(stronger: Comparison, weaker: Comparison, n_pairs: int) -> float:
+    """Return how often a random pair that agrees in `stronger` therefore agrees in `weaker`, [0, 1]."""
+    others, own = (np.asarray(each.others) for each in (stronger, weaker))
+    known = (others != MISSING) & (own != MISSING)
+    first, second = others[known] > 0, own[known] > 0
+    if second.all():
+        return 0.0
+    by_chance, n_first = float(second.mean()), int(np.count_nonzero(first))
+    error = _CLEAR * (by_chance * (1.0 - by_chance) * n_first) ** 0.5
+    more = np.count_nonzero(first & second) - by_chance * n_first - error
+    few = _FEW * max(1.0, len(known) / n_pairs)  # random pairs repeat those of a small graph
+    return float(max(0.0, more / (1.0 - by_chance) / (n_first + few)))
 
 
 class Fitted(NamedTuple):

@@ -19,7 +19,7 @@ from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.duplicates.blocking import Pairs, candidate_pairs
 from heat_neo4j.duplicates.comparisons import Compared, only_neighbours, surroundings
-from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
+from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, count_once, fit_weights
 from heat_neo4j.duplicates.names import Names, plain_text
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph, entries
@@ -139,13 +139,15 @@ def find_duplicates(
     if only := only_neighbours(graph, rows):
         comparisons.append(compared.by_only_neighbours(only, texts))
     comparisons += [compared.by_vectors(name, each) for name, each in _vectors(graph, rows)]
+    of_properties = []
     for name, values in properties.items():
         # What repeats the name says nothing more.
         own_values = [
             None if name not in unique and _same_text(values[row], texts[row]) else values[row]
             for row in rows.tolist()
         ]
-        comparisons.append(compared.by_values(name, own_values))
+        of_properties.append(compared.by_values(name, own_values))
+    comparisons += count_once(of_properties, compared.n_pairs)
     differs = np.zeros(len(pairs), dtype=np.bool_)
     notes = []
     for each in comparisons:

@@ -13,7 +13,7 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j.duplicates.blocking import K, candidate_pairs
 from heat_neo4j.duplicates.comparisons import Compared, only_neighbours, surroundings
-from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, fit_weights
+from heat_neo4j.duplicates.fellegi_sunter import MISSING, Comparison, count_once, fit_weights
 from heat_neo4j.duplicates.names import Names, row_products
 from heat_neo4j.duplicates.search import _reason, find_duplicates
 from heat_neo4j.geometry.hyperboloid import from_poincare
@@ -147,8 +147,42 @@ def test_a_rare_value_in_common_weighs_more_and_missing_values_nothing() -> None
     comparison = compared.by_values("colour", values)
     assert comparison.levels.tolist() == [2, 2, 0, MISSING]
     weights = fit_weights([comparison]).weights[:, 0]
-    assert weights[0] > weights[1] > 0.0 > weights[2]
+    assert weights[0] > weights[1] == 0.0 > weights[2]  # nearly all have the common one
     assert weights[3] == 0.0
+
+
+def test_a_value_that_all_nodes_have_says_nothing() -> None:
+    compared = Compared(ONE, np.array([[0, 2], [1, 3]]), 6)
+    for values in ([0] * 4, ["x"] * 4, [["x", "y"]] * 4):
+        assert fit_weights([compared.by_values("alt", values)]).weights.tolist() == [[0.0]]
+
+
+def test_what_follows_from_a_rarer_value_counts_once() -> None:
+    """Cities tell the country, and are near in longitude; the year is independent of both."""
+    random = np.random.default_rng(0)
+    n, candidates = 4000, np.array([[0, 1], [0, 2], [3, 4]])
+    city = random.integers(200, size=n)
+    city[:5] = 7, 7, 27, 3, 3
+    year = random.integers(20, size=n)
+    year[3:5] = 1, 1
+    values = {
+        "country": (city % 20).tolist(), "city": city.tolist(), "year": year.tolist(),
+        "longitude": (city + random.random(n) / 100).tolist(),
+    }  # fmt: skip
+    values["city"] = [f"city {each}" for each in values["city"]]
+    pairs = random.integers(n, size=(200_000, 2))
+    compared = Compared(candidates, pairs[pairs[:, 0] != pairs[:, 1]], n * (n - 1) // 2)
+    comparisons = [compared.by_values(name, each) for name, each in values.items()]
+    alone = np.array([each.weights(np.zeros(3)) for each in comparisons])
+    once = np.array([each.weights(np.zeros(3)) for each in count_once(comparisons, compared.n_pairs)])
+    np.testing.assert_array_equal(once[1], alone[1])  # the city, the rarest
+    assert (alone[[0, 3], 0] > 2.0).all()
+    assert (np.abs(once[[0, 3], 0]) < 0.3).all()
+    assert once[0, 1] == alone[0, 1] > 2.0  # another city of the country
+    assert once[2, 2] == alone[2, 2]
+    assert alone[2, 2] > 2.0
+    few = count_once(comparisons, 3)  # whose agreeing pairs may be duplicates
+    assert few[0].weights(np.zeros(3))[0] > 1.5
 
 
 def test_a_node_without_a_vector_is_not_compared_by_it() -> None:

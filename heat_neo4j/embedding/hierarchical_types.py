@@ -28,6 +28,7 @@ _CYCLIC = 0.01  # maximum share of relationships on a cycle
 _BRANCHING = 2.0  # minimum number of specific nodes for each general one
 _DEEP = 0.2  # minimum share of relationships that lead to a node that is specific itself
 _LEVELS = 3  # minimum number of levels
+_MIDDLE = 5  # nodes on the levels between: with fewer, a relationship or two in error could make the levels
 _ONE = 0.9  # minimum share of specific nodes with one general node, in a tree
 _HALF = 0.5  # the same in an ontology
 _SKIPPING = 0.001  # maximum share of two-step paths that a relationship shortens, in an ontology
@@ -53,6 +54,8 @@ class HierarchyEvidence:
         Number of nodes at the specific and at the general end; a node can be at both.
     n_with_one : int
         Specific nodes with exactly one direct general node.
+    n_middle : int
+        Nodes that are both specific and general.
     deep : float in [0, 1]
         Share of relationships whose general end has a general node itself; 0 in a bipartite type.
     transitive : float in [0, 1]
@@ -67,6 +70,7 @@ class HierarchyEvidence:
     n_specific: int
     n_general: int
     n_with_one: int
+    n_middle: int
     deep: float
     transitive: float
     up: sparse.csr_array
@@ -102,6 +106,7 @@ class HierarchyEvidence:
             self.n_relationships >= _FEWEST
             and self.n_specific >= _BRANCHING * self.n_general
             and self.deep >= _DEEP
+            and self.n_middle >= _MIDDLE
             and (is_tree or is_ontology or self.transitive >= _TRANSITIVE)
             and self.n_cyclic <= _CYCLIC * self.n_relationships
             and _LEVELS <= self.levels < _MOST_LEVELS
@@ -132,9 +137,10 @@ def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
 
     A type is hierarchical if at least 50 relationships lead to at most half as many general nodes as there
     are specific ones; at most 1 % of them are on a cycle; a fifth or more leads to a node that is specific
-    itself; there are 3 to 99 levels; and either 90 % of the specific nodes have one general node; or half of
-    them have, and at most .1 % of two-step paths are relationships themselves; or at least 75 % are.
-    Bipartite types, such as User-RATED->Film, have two levels and are never hierarchical.
+    itself, and 5 nodes or more are both; there are 3 to 99 levels; and either 90 % of the specific nodes have
+    one general node; or half of them have, and at most .1 % of two-step paths are relationships themselves;
+    or at least 75 % are. Bipartite types, such as User-RATED->Film, have two levels and are never
+    hierarchical.
 
     Parameters
     ----------
@@ -204,6 +210,7 @@ def inspect_hierarchy(graph: Graph, name: str) -> HierarchyEvidence:
         n_specific=int(np.count_nonzero(up)),
         n_general=int(np.count_nonzero(down)),
         n_with_one=int(np.count_nonzero(up == 1)),
+        n_middle=int(np.count_nonzero((up > 0) & (down > 0))),
         deep=float(np.mean(up[above] > 0)),
         transitive=_transitive(source, target, out),
         up=sparse.csr_array(ahead if general_end == "target" else ahead.T),

@@ -131,6 +131,20 @@ def test_dependencies_citations_friends_and_bipartite_types_are_no_hierarchies(s
     assert names(graph) == []
 
 
+@pytest.mark.parametrize(("middle", "is_hierarchy"), [(1, False), (4, False), (5, True)])
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_few_relationships_in_error_make_no_hierarchy(middle, is_hierarchy, skips):
+    """Flights lead to a few hubs; only those of hubs make a third level, or shorten two-step paths."""
+    first, hubs = 20, np.arange(1, 1 + middle)
+    leaf = np.arange(first, N)
+    source, target = np.concatenate((leaf, hubs)), np.concatenate((hubs[leaf % middle], hubs * 0))
+    if skips:
+        source, target = np.append(source, leaf), np.append(target, leaf * 0)
+    seen = inspect_hierarchy(graph_of(ROUTE=(source, target)), "ROUTE")
+    assert (seen.levels, seen.n_middle, seen.transitive) == (3, middle, float(skips))
+    assert seen.is_clear == is_hierarchy
+
+
 def test_two_general_nodes_that_refer_to_each_other_make_no_levels():
     special = np.arange(2, N)
     source = np.concatenate((special, special, [0, 1]))

@@ -84,7 +84,7 @@ def test_weights_of_nothing_are_no_blank(monkeypatch: Any, capsys: Any) -> None:
     found = ask(monkeypatch, hidden(communities()[1]))
     nothing = replace(found.found, weights=dict.fromkeys(found.found.weights, 0.0))
     command._print(replace(found, found=nothing))
-    assert "Weights       none: most nodes with a value have neither" in capsys.readouterr().out
+    assert "Weights       none: too little is known of most nodes" in capsys.readouterr().out
 
 
 def test_order_keeps_what_belongs_together() -> None:

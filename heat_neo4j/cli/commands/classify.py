@@ -22,7 +22,7 @@ heat classify section --json > sections.json
 """
 _SHOWN = 10
 _LONGEST = 40
-_NOTHING = "none: most nodes with a value have neither relationships nor attributes to learn from"
+_NOTHING = "none: too little is known of most nodes with a value"
 
 
 def _document(found: Classification, options: dict[str, Any]) -> dict[str, Any]:

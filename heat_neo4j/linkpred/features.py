@@ -74,8 +74,8 @@ FEATURES = (
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
 
-ISOLATED = "source_isolated"  # 1 if the source has no relationships, else 0
-"""A further feature, of graphs with times; see `link_score`."""
+ISOLATED = ("source_isolated", "target_isolated")  # 1 if the end has no relationships, else 0
+"""Further features, where a link of such ends is likelier or less likely than others; see `link_score`."""
 
 NAMED = ("target_named", "source_named")  # how much the texts of one node mention the other
 """Further features, of graphs with texts."""
@@ -235,10 +235,11 @@ class PatternFeatures:
         """Features of a link, by name."""
         out, back = self._out, self._back
         degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
-        nothing = np.zeros(self._graph.n_nodes)
+        nothing, isolated = np.zeros(self._graph.n_nodes), (self._graph.degrees == 0).astype(np.float64)
         features = {
             **self._shared.of_any_pattern,
-            ISOLATED: _of_source((self._graph.degrees == 0).astype(np.float64), nothing),
+            ISOLATED[0]: _of_source(isolated, nothing),
+            ISOLATED[1]: _of_target(isolated, nothing),
             **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
             **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
             "chain": self._chain,
@@ -257,7 +258,7 @@ class PatternFeatures:
                 features.pop(name, None)
         if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
             features[APART] = Feature(places.squares(), log=True)
-        return {name: features[name] for name in (*FEATURES, *NAMED, ISOLATED, APART) if name in features}
+        return {name: features[name] for name in (*FEATURES, *NAMED, *ISOLATED, APART) if name in features}
 
     @cached_property
     def direction(self) -> dict[str, Feature]:

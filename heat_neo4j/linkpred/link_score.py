@@ -376,78 +376,114 @@ def link_score(
         name: np.choose(sample.fold, [_log_odds(sample, each, name) for each in folds])
         for name, sample in samples.items()
     }
-    if split.since is not None and graph.relationships is not None:
-        score = _with_isolated(score, samples, split.train.degrees, log_odds)
+    is_later = split.since is not None and graph.relationships is not None
+    score = _with_isolated(score, samples, split.train.degrees, log_odds, is_later=is_later)
     measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
     figures = {name: _figures(sample, folds, name, log_odds[name]) for name, sample in samples.items()}
-    return replace(score, reliability=_curves(measured, samples), figures=figures)
-
-
-def _with_isolated(
-    score: LinkScore, samples: Mapping[str, Sample], degrees: Rows, log_odds: dict[str, Array]
-) -> LinkScore:
-    """Add a feature that makes isolated sources comparable with others; changes `log_odds` in place.
-
-    The fit cannot do so with times: its links of isolated nodes are the latest, those of others are earlier.
-    """
-    heights = dict.fromkeys(samples, 0.0)
-    for name, sample in samples.items():
-        is_isolated = degrees[sample.pairs[:, 0]] == 0
-        whole = _Measured.of(sample, log_odds[name]).of_whole_graph()
-        apart, is_link = is_isolated[sample.is_candidate & (sample.standing > 0.0)], whole[1]
-        if min(np.count_nonzero(is_link & each) for each in (apart, ~apart)) < _FEWEST:
-            continue
-        curve = reliability(*(each[~apart] for each in whole))
-        heights[name] = curve.shift_of(*(each[apart] for each in whole[:3]))
-        log_odds[name] = log_odds[name] + heights[name] * is_isolated
     return replace(
-        score,
-        features=(*score.features[:-1], ISOLATED, score.features[-1]),
-        knots=_before_last(score.knots, (0.0, 1.0)),
-        common=_before_last(score.common, (0.0, 0.0)),
-        tables={name: _before_last(each, (0.0, heights[name])) for name, each in score.tables.items()},
+        score, reliability=_curves(measured, samples, lacks_as_many=split.since is None), figures=figures
     )
 
 
-def _before_last(table: Table, row: tuple[float, ...]) -> Table:
-    return (*table[:-1], row, table[-1])
+def _with_isolated(
+    score: LinkScore,
+    samples: Mapping[str, Sample],
+    degrees: Rows,
+    log_odds: dict[str, Array],
+    *,
+    is_later: bool,
+) -> LinkScore:
+    """Add features that make isolated ends comparable with others; changes `log_odds` in place.
+
+    The fit takes isolated nodes for new ones. If most nodes are isolated, few of them are. In a split by time
+    (`is_later`), the links of isolated sources that it knows are also the latest, those of others earlier.
+    """
+    heights = {}
+    for name, sample in samples.items():
+        is_isolated = degrees[sample.pairs] == 0
+        heights[name] = np.log(sample.first)
+        if is_later:
+            measured = _Measured.of(sample, log_odds[name])
+            heights[name][0] += measured.shift_of(is_isolated[sample.is_candidate, 0])
+        log_odds[name] = log_odds[name] + is_isolated @ heights[name]
+    if not np.any(list(heights.values())):
+        return score
+    return replace(
+        score,
+        features=(*score.features[:-1], *ISOLATED, score.features[-1]),
+        knots=_before_last(score.knots, (0.0, 1.0), (0.0, 1.0)),
+        common=_before_last(score.common, (0.0, 0.0), (0.0, 0.0)),
+        tables={
+            name: _before_last(each, *((0.0, height) for height in heights[name].tolist()))
+            for name, each in score.tables.items()
+        },
+    )
+
+
+def _before_last(table: Table, *rows: tuple[float, ...]) -> Table:
+    return (*table[:-1], *rows, table[-1])
 
 
 class _Measured(NamedTuple):
-    """Candidates with their scores, as `reliability` takes them, and for how many pairs each stands."""
+    """Candidates with their scores, as `reliability` takes them, and for which pairs each stands."""
 
     log_odds: Array
     is_link: NDArray[np.bool_]
     weight: Array
     half: Rows
     standing: Array
+    share: Array
 
     @classmethod
     def of(cls, sample: Sample, log_odds: Array) -> _Measured:
         own = sample.is_candidate
         half = (sample.place[own] // FOLDS) % 2
-        return cls(log_odds[own], sample.is_link[own], sample.weight[own], half, sample.standing[own])
+        columns = (sample.is_link, sample.weight)
+        return cls(
+            log_odds[own], *(each[own] for each in columns), half, sample.standing[own], sample.share[own]
+        )
+
+    def shift_of(self, apart: NDArray[np.bool_]) -> float:
+        """Return what to add to the scores of the pairs `apart`, for as many links as others have."""
+        weight, counts = self.weight * self.standing, self.standing > 0.0
+        rest, some = np.flatnonzero(counts & ~apart), np.flatnonzero(counts & apart)
+        if min(np.count_nonzero(self.is_link[each]) for each in (rest, some)) < _FEWEST:
+            return 0.0
+        curve = reliability(self.log_odds[rest], self.is_link[rest], weight[rest], self.half[rest])
+        return curve.shift_of(self.log_odds[some], self.is_link[some], weight[some])
 
     def of_whole_graph(self) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
-        """Return the columns of `reliability`, weighted as pairs of the whole graph."""
-        own = self.standing > 0.0
-        return self.log_odds[own], self.is_link[own], (self.weight * self.standing)[own], self.half[own]
+        """Return the columns of `reliability`, weighted as pairs of the whole graph.
+
+        A link of isolated nodes of which a share gets relationships is one among as many pairs without.
+        """
+        counts = self.standing > 0.0
+        again = counts & self.is_link & (self.share < 1.0)
+        rows = np.append(np.flatnonzero(counts), np.flatnonzero(again))
+        is_again = np.arange(len(rows)) >= np.count_nonzero(counts)
+        of_links = np.where(is_again, 1.0 - self.share[rows], self.share[rows])
+        weight = (self.weight * self.standing)[rows] * np.where(self.is_link[rows], of_links, 1.0)
+        return self.log_odds[rows], self.is_link[rows] & ~is_again, weight, self.half[rows]
 
 
-def _curves(measured: Mapping[str, _Measured], samples: Mapping[str, Sample]) -> dict[str, Reliability]:
+def _curves(
+    measured: Mapping[str, _Measured], samples: Mapping[str, Sample], *, lacks_as_many: bool
+) -> dict[str, Reliability]:
     """Return each pattern's reliability; with few links, that of all patterns, scaled."""
     every = _Measured(*map(np.concatenate, zip(*measured.values(), strict=True)))
     together = every.of_whole_graph()
     if together[1].sum() < _FEWEST:
-        together = every[:-1]
-    common = reliability(*together)
+        together = every[:4]
+    common = reliability(*together, lacks_as_many=lacks_as_many)
     curves = {}
     for name, own in measured.items():
         log_odds, is_link, weight, half = own.of_whole_graph()
         if is_link.sum() >= _LINKS_OF_CURVE:
-            curves[name] = reliability(log_odds, is_link, weight, half)
+            curves[name] = reliability(log_odds, is_link, weight, half, lacks_as_many=lacks_as_many)
         else:
-            curves[name] = common.scaled_to(log_odds, is_link, weight, samples[name].n_links)
+            curves[name] = common.scaled_to(
+                log_odds, is_link, weight, samples[name].n_links, lacks_as_many=lacks_as_many
+            )
     return curves
 
 

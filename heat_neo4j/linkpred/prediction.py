@@ -6,18 +6,17 @@ source's short lists, see `shortlists`. Results are bitwise the same for any num
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._kernels.lists import best_of_rows
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import column_of, html_table, make_frame
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
@@ -29,8 +28,10 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.best_scored import best_of_shortlists
 from heat_neo4j.linkpred.candidates import (
     CandidatePairs,
+    are_mostly_isolated,
     candidate_pairs,
     counted_patterns,
+    ends_of,
     sent_and_received,
 )
 from heat_neo4j.linkpred.implications import repetitions
@@ -51,6 +52,7 @@ _AS_IF_NEW = (
     "{:,} of {:,} links join a node without relationships, as if all such nodes were new; "
     "set `min_degree` to 1 if they are not"
 )
+_MOSTLY_ISOLATED = "most {} have no relationships ({:,} of {:,}), so few of their links are expected"
 _MANY_AS_IF_NEW = 0.1  # share of the links that is worth a note
 _SHOWN = 10  # rows in a notebook
 
@@ -335,6 +337,7 @@ def predict_links(
         as_if_new = int(np.sum((graph.degrees[links.source] == 0) | (graph.degrees[links.target] == 0)))
         if as_if_new > _MANY_AS_IF_NEW * len(links.source):
             notes += (_AS_IF_NEW.format(as_if_new, len(links.source)),)
+        notes += tuple(dict.fromkeys(_mostly_isolated(graph, wanted)))
         notes += tuple(repetitions(graph, tuple(known)))
     notes += tuple(learned.sentences(dropped, search.left_out))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
@@ -397,13 +400,12 @@ class _Search:
         return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
 
     def _open(self, candidates: CandidatePairs) -> CandidatePairs:
-        """Return the candidates that the rules allow: without full nodes and excluded pairs."""
+        """Return the candidates that the rules allow, and count the nodes left out."""
         full = self._rules.full(self._graph, candidates.pattern)
         ends = (candidates.is_source, candidates.is_target)
         left_out = {rule: int((ends[end] & nodes).sum()) for end, (rule, nodes) in enumerate(full.items())}
         self.left_out[candidates.pattern] = {rule: count for rule, count in left_out.items() if count}
-        joined = sparse.csr_array(candidates.joined + self._rules.excluded(self._graph, candidates.pattern))
-        return replace(candidates.without(*full.values()), joined=joined)
+        return self._rules.open(self._graph, candidates)
 
 
 def _limits(
@@ -423,6 +425,17 @@ def _note_on_unlikely(least: float, without: Sequence[Pattern | None]) -> tuple[
         more = f" and {plural(len(without) - 3, 'other pattern')}" if len(without) > 3 else ""
         note += _NONE_LIKELY.format(", ".join(str(each or "the graph") for each in without[:3]), more)
     return (note,)
+
+
+def _mostly_isolated(graph: Graph, patterns: Sequence[Pattern | None]) -> Iterator[str]:
+    """Yield a line on the sources, and on the targets, of each pattern that are mostly isolated."""
+    for pattern in patterns:
+        names = ("", "") if pattern is None else (pattern.source, pattern.target)
+        for name, nodes in zip(names, ends_of(graph, pattern), strict=True):
+            if are_mostly_isolated(graph, nodes):
+                isolated = np.count_nonzero(nodes & (graph.degrees == 0))
+                what = f"{display_text(name)} nodes" if name else "nodes"
+                yield _MOSTLY_ISOLATED.format(what, isolated, np.count_nonzero(nodes))
 
 
 def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_degree: int | None) -> None:

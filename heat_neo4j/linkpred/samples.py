@@ -12,9 +12,17 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut
-from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
+from heat_neo4j.linkpred.candidates import (
+    CandidatePairs,
+    are_mostly_isolated,
+    candidate_pairs,
+    patterns_of,
+    relationships_of,
+)
 from heat_neo4j.linkpred.features import DIRECTION, PairFeatures, PatternFeatures, features_of
 from heat_neo4j.linkpred.rankings import MostSources, draw_sources
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, are_latest
 from heat_neo4j.patterns import Pattern
@@ -25,7 +33,7 @@ Rows = NDArray[np.int64]
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, same target, any
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
-_PRIOR = 1.0  # links, where earlier ones are weighed by the number of the latest
+_PRIOR = 1.0  # added to the numbers of links, or of nodes, whose ratio is taken
 _LEAST = 1e-9  # lower bound of sampling rates
 FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 
@@ -46,7 +54,9 @@ class Sample(NamedTuple):
     values: Array = np.empty((0, 0))  # (m, K); NaN if the pattern lacks the feature
     direction: Array | None = None  # (m, D) direction features
     one_way: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # held-out and not reciprocated
-    standing: Array = np.empty(0)  # for how many pairs of the whole graph a pair stands, see `_standing`
+    standing: Array = np.empty(0)  # for how many pairs of the whole graph a pair stands, see `_End`
+    first: tuple[float, float] = (1.0, 1.0)  # share of isolated sources, and targets, that get links
+    share: Array = np.empty(0)  # product of these shares over the isolated ends of a pair
 
     @property
     def fold(self) -> Rows:
@@ -76,11 +86,12 @@ def samples_of(
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
     of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
     samples: dict[str, Sample] = {}
+    rules = learn_schema_rules(split.train, patterns)
     most = most or MostSources.of_each(len(patterns))
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
         samples[name_of(pattern)] = _sample(
-            split, of_pairs.of(pattern), surroundings, graph, pattern, features, most
+            split, of_pairs.of(pattern), surroundings, rules, graph, pattern, features, most
         )
         on_progress("patterns", len(samples), len(patterns))
     return samples
@@ -97,6 +108,7 @@ def _sample(
     split: EdgeSplit,
     of_pattern: PatternFeatures,
     surroundings: Surroundings,
+    rules: SchemaRules,
     graph: Graph,
     pattern: Pattern | None,
     names: Sequence[str],
@@ -104,7 +116,8 @@ def _sample(
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
     ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
-    of_source, of_target = (_standing(split, graph, end) for end in (ends.is_source, ends.is_target))
+    of_ends = [_End.of(split, graph, each) for each in (ends.is_source, ends.is_target)]
+    of_source, of_target = (each.standing for each in of_ends)
     # Isolated nodes beside few that have lost their edges would teach that such nodes never get links.
     few = (standing.max(initial=0.0) > _MOST_ISOLATED for standing in (of_source, of_target))
     candidates = ends.without(*(isolated & is_few for is_few in few))
@@ -113,9 +126,14 @@ def _sample(
     is_measured = are_latest(split, graph, held)
     stands = of_source[held[:, 0]] * of_target[held[:, 1]] > 0.0
     is_fitted, oversampled = _fitted(split, held, is_measured, stands)
-    drawn = _draw(candidates, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured)
+    asked = rules.open(split.train, candidates)
+    drawn = _draw(
+        candidates, asked, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured
+    )
     pairs, of_link = drawn.pairs, of_pattern.link
-    are_linked = (split.train.degrees[pairs] > 0).all(axis=1)
+    first = (of_ends[0].first, of_ends[1].first)
+    is_lost = split.train.degrees[pairs] == 0
+    are_linked = ~is_lost.any(axis=1)
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
@@ -129,6 +147,8 @@ def _sample(
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
     return drawn._replace(
         standing=of_source[pairs[:, 0]] * of_target[pairs[:, 1]],
+        first=first,
+        share=np.where(is_lost, first, 1.0).prod(axis=1),
         offset=drawn.offset + np.where(are_linked, np.log(oversampled), 0.0),
         values=np.column_stack(values),
         direction=direction,
@@ -151,25 +171,36 @@ def _fitted(
     return ~is_measured | (of_isolated & stands), oversampled
 
 
-def _standing(split: EdgeSplit, graph: Graph, is_end: NDArray[np.bool_]) -> Array:
-    """Return for how many sources or targets, the mask `is_end`, each node of training stands; shape (N,).
+class _End(NamedTuple):
+    """The possible sources, or targets, of a pattern: what they stand for in the whole graph."""
 
-    Nodes that have lost all their edges stand for the isolated nodes of the whole graph, other nodes for
-    themselves. In a split by time, nodes that have lost earlier edges, too, stand for none.
-    """
-    isolated, kept = graph.degrees == 0, split.train.degrees > 0
-    was_linked = kept.copy()
-    if split.since is not None and graph.edge_times is not None:
-        edges, is_earlier = graph.edges, ~(graph.edge_times >= split.since)  # or without a time
-        for ends in (edges.row, edges.col):
-            was_linked[ends[is_earlier]] = True
-    has_lost = is_end & ~was_linked & ~isolated
-    each = np.count_nonzero(is_end & isolated) / max(int(has_lost.sum()), 1)
-    return np.where(has_lost, each, kept.astype(np.float64))
+    standing: Array  # for how many nodes of the whole graph each node of training stands, shape (N,)
+    first: float  # share of the isolated nodes that get relationships
+
+    @classmethod
+    def of(cls, split: EdgeSplit, graph: Graph, is_end: NDArray[np.bool_]) -> _End:
+        """Let nodes that have lost all their edges stand for the isolated ones, other nodes for themselves.
+
+        In a split by time, nodes that have lost earlier edges, too, stand for none. Isolated nodes count as
+        new, like those that have lost their edges. But if most nodes are isolated, having no relationships is
+        normal, and no more of them will get any than have lost theirs.
+        """
+        isolated, kept = graph.degrees == 0, split.train.degrees > 0
+        was_linked = kept.copy()
+        if split.since is not None and graph.edge_times is not None:
+            edges, is_earlier = graph.edges, ~(graph.edge_times >= split.since)  # or without a time
+            for ends in (edges.row, edges.col):
+                was_linked[ends[is_earlier]] = True
+        has_lost = is_end & ~was_linked & ~isolated
+        n_isolated, n_lost = np.count_nonzero(is_end & isolated), np.count_nonzero(has_lost)
+        standing = np.where(has_lost, n_isolated / max(n_lost, 1), kept.astype(np.float64))
+        share = min((n_lost + _PRIOR) / (n_isolated + _PRIOR), 1.0)
+        return cls(standing, share if are_mostly_isolated(graph, is_end) else 1.0)
 
 
 def _draw(
     candidates: CandidatePairs,
+    asked: CandidatePairs,
     surroundings: Surroundings,
     own: Rows,
     held: Rows,
@@ -178,15 +209,15 @@ def _draw(
     is_fitted: NDArray[np.bool_],
     is_measured: NDArray[np.bool_],
 ) -> Sample:
-    """Sample sources with all their candidates, and negatives from all pairs; masks are of the `held` links.
+    """Sample sources with all pairs that are `asked`, and negatives; masks are of the `held` links.
 
     Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
     from other pairs. The sample has no features yet.
     """
     n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
-    drawn = draw_sources(candidates, held, _MOST_LINKS, seed, most)
-    asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
+    drawn = draw_sources(asked, held, _MOST_LINKS, seed, most)
+    asked = asked.of_sources(np.union1d(drawn.sources, drawn.linked))
     listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
     links = held[np.isin(held[:, 0], drawn.linked)]
     fitted = held[is_fitted & np.isin(held[:, 0], drawn.linked)]

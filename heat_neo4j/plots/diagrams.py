@@ -91,7 +91,7 @@ def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = Non
     """
     if not curves:
         raise ValueError("there is no reliability to draw: the score was fitted to too few held-out links")
-    axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share of held-out links")
+    axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share of links")
     least = min(min(curve.expected) for curve in curves.values())
     lowest = max(least / 3.0, _LEAST_SHARE)
     axes.set(xscale="log", yscale="log", xlim=(lowest, 1.0), ylim=(lowest, 1.0), aspect="equal")

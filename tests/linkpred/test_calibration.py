@@ -226,6 +226,29 @@ def test_shares_rise_lie_in_their_intervals_and_counts_add_up() -> None:
     assert sum(found.n_links) == pytest.approx(weight[links].sum())
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_links_that_the_graph_lacks_are_no_evidence_against_others(seed: int) -> None:
+    """Half of the links are held out, half are missing, as the calibration assumes."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(-3.0, 3.0, size=60_000)
+    is_link = rng.random(len(score)) < expit(score)
+    is_held_out = is_link & (rng.random(len(score)) < 0.5)
+    left, is_missing = ~is_held_out, is_link & ~is_held_out
+    ones, part = np.ones(len(score)), np.arange(len(score)) % 2
+    found = reliability(score, is_held_out, ones, part, lacks_as_many=True)
+    for low, high in ((-4.0, -2.0), (-2.0, 0.0), (0.0, 1.0)):
+        some = left & (score > low) & (score < high)
+        assert found.at(score[some]).mean() == pytest.approx(is_missing[some].mean(), rel=0.15)
+    without = reliability(score, is_held_out, ones, part)
+    assert without.at(1.0) < 0.8 * found.at(1.0)
+    assert (np.array(found.low) <= found.probability).all()
+    assert (np.array(found.high) >= found.probability).all()
+    assert max(found.high) <= 1.0
+    np.testing.assert_allclose(found.expected, found.probability, rtol=0.5)
+    scaled = found.scaled_to(score, is_held_out, ones, 5_000, lacks_as_many=True)
+    assert scaled.probability[-1] == pytest.approx(found.probability[-1], rel=0.1)
+
+
 def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
     odds, links, weight = scored_pairs(1, 5000)
     curve = reliability(odds, links, weight, PARTS[:5000])

@@ -18,7 +18,7 @@ from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeat
 from heat_neo4j.patterns import Pattern
 
 N = 90
-OF_TYPES = (*(name for name in FEATURES if name not in ("paths_by_degree", "linked_alike")), ISOLATED)
+OF_TYPES = (*(name for name in FEATURES if name not in ("paths_by_degree", "linked_alike")), *ISOLATED)
 RATED, FOLLOWS = Pattern("User", "R", "Item"), Pattern("User", "F", "User")
 Array = np.ndarray
 
@@ -134,7 +134,8 @@ def twins(pattern: Pattern) -> dict[str, Array]:
     found = {
         "distance": -np.array([[float(distance(p, q)) for q in points] for p in points]),
         "neighbourhood_distance": -np.array([[float(distance(p, q)) for q in around] for p in around]),
-        ISOLATED: (degree == 0)[:, None] * ones,
+        ISOLATED[0]: (degree == 0)[:, None] * ones,
+        ISOLATED[1]: (degree == 0)[None, :] * ones,
         "source_out": np.log1p(out.sum(axis=1))[:, None] * ones,
         "source_in": np.log1p(out.sum(axis=0))[:, None] * ones,
         "target_out": np.log1p(out.sum(axis=1))[None, :] * ones,

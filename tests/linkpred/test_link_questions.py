@@ -141,7 +141,7 @@ def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
         back = explain_pair(points, graph, pattern, pair[::-1], score.scorers(points, graph))
         assert link.direction + back.direction == pytest.approx(1)
     assert [link.source_radius, link.target_radius] == radius(points[list(pair)]).tolist()
-    assert set(MEANINGS) == {"base", *FEATURES, *NAMED, ISOLATED, APART, "direction"}
+    assert set(MEANINGS) == {"base", *FEATURES, *NAMED, *ISOLATED, APART, "direction"}
 
 
 def test_few_families_of_features_are_printed_and_add_up(ask, graph, points, score, capsys):

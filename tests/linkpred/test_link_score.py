@@ -26,6 +26,7 @@ from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_s
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.rankings import MostSources
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
@@ -136,7 +137,8 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
     split, points = embed_without(MODEL, graph)
     features, lists = PairFeatures(points, split.train), Surroundings(points, split.train)
     most = MostSources()
-    sample = sampling._sample(split, features.of(pattern), lists, graph, pattern, FEATURES, most)
+    rules = learn_schema_rules(split.train, [pattern])
+    sample = sampling._sample(split, features.of(pattern), lists, rules, graph, pattern, FEATURES, most)
     scorer = score.scorers(points, split.train)(pattern)
     np.testing.assert_allclose(
         module._log_odds(sample, score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9
@@ -560,16 +562,69 @@ def test_nodes_that_lose_all_edges_stand_for_the_isolated_ones() -> None:
     lost, isolated = [1, 2, 6], [12, 13, 14]
     expected = np.ones(15)
     expected[lost], expected[isolated] = 2 / 3, 0.0
-    np.testing.assert_array_equal(sampling._standing(split, graph, is_end), expected)
+    np.testing.assert_array_equal(sampling._End.of(split, graph, is_end).standing, expected)
     # By time, 6 had an earlier edge, so it does not stand for nodes that never had one.
     times = np.where(
         np.isin(graph.edges.row * 15 + graph.edges.col, held_out[[0, 1, 2, 3]] @ (15, 1)), 9.0, 1.0
     )
     expected[[1, 2]], expected[6] = 1.0, 0.0
     by_time = replace(split, since=9.0)
-    np.testing.assert_array_equal(
-        sampling._standing(by_time, replace(graph, edge_times=times), is_end), expected
+    by_time_of_ends = sampling._End.of(by_time, replace(graph, edge_times=times), is_end)
+    np.testing.assert_array_equal(by_time_of_ends.standing, expected)
+
+
+@pytest.mark.parametrize(("n_isolated", "expected"), [(9, 1.0), (10, 1.0), (11, 4 / 12), (95, 4 / 96)])
+def test_isolated_nodes_count_as_new_unless_most_nodes_are_isolated(n_isolated: int, expected: float) -> None:
+    n = 10 + n_isolated
+    path = np.column_stack((np.arange(9), np.arange(1, 10)))
+    graph, train = (
+        Graph(sparse.csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)))
+        for pairs in (path, path[3:])  # 0, 1 and 2 lose all edges
     )
+    split = EdgeSplit(train, path[:3], np.empty((0, 2), dtype=np.int64))
+    assert sampling._End.of(split, graph, np.ones(n, dtype=np.bool_)).first == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_isolated", [60, 2_000])
+def test_few_links_of_isolated_nodes_are_expected_where_most_nodes_are_isolated(n_isolated: int) -> None:
+    linked = clustered(240)
+    n = 240 + n_isolated
+    groups = np.append(np.arange(240) // 10, np.arange(n_isolated) % 24)
+    graph = Graph(
+        sparse.csr_array((linked.edges.data, (linked.edges.row, linked.edges.col)), shape=(n, n)),
+        attributes=np.eye(24)[groups],
+    )
+    points = np.vstack((some_points(240), some_points(240)[np.arange(n_isolated) % 240]))
+    score = fit_link_score(MODEL, graph)
+    links = predict_links(points, graph, None, max_links=50 * n, min_probability=0.0, score=score)
+    has_isolated = (graph.degrees[np.array([links.source, links.target])] == 0).any(axis=0)
+    per_node = links.probability[has_isolated].sum() / n_isolated
+    is_normal = n_isolated > 240
+    assert (per_node < 0.1) == is_normal
+    note = "most nodes have no relationships (2,000 of 2,240), so few of their links are expected"
+    assert (note in links.notes) == is_normal
+
+
+def test_a_source_that_has_its_only_target_is_not_measured() -> None:
+    """Nine in ten films have their one director; probabilities are those of the others."""
+    rng = np.random.default_rng(0)
+    n_films, n_directors = 400, 40
+    n = n_films + n_directors
+    is_film = np.arange(n) < n_films
+    films = np.arange(n_films)
+    directors = n_films + (films % 8) * 5 + rng.integers(0, 5, n_films)
+    graph = Graph(
+        sparse.csr_array((np.ones(n_films), (films, directors)), shape=(n, n)),
+        attributes=np.eye(8)[np.append(films % 8, np.arange(n_directors) // 5)],
+        labels={"Film": is_film, "Director": ~is_film},
+        relationships=Relationships.from_pairs({"BY": (films, directors)}),
+    )
+    held_out = embed_without(MODEL, graph)
+    (sample,) = sampling.samples_of(held_out, graph).values()
+    assert (held_out.split.train.degrees[sample.pairs[sample.is_candidate, 0]] == 0).all()
+    assert (held_out.split.train.degrees[sample.pairs[~sample.is_candidate, 0]] > 0).any()
+    (curve,) = link_score(held_out, graph).reliability.values()
+    assert curve.probability[-1] > 0.15  # one in five of the director's group
 
 
 def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
@@ -607,8 +662,8 @@ def test_isolated_sources_are_comparable_with_others_by_time() -> None:
     every = np.stack(np.meshgrid(np.arange(n_users), np.arange(n_users, n), indexing="ij"), -1)
     chance = scorer.probability(scorer.pairs(every.reshape(-1, 2))).reshape(n_users, n_films)
     assert chance[:200].max(axis=1).mean() < 0.07 < 0.2 < chance[240:].max(axis=1).mean()
-    assert ISOLATED in scorer.score.features
-    assert ISOLATED not in fit_link_score(MODEL, graph).features
+    assert set(ISOLATED) <= set(scorer.score.features)
+    assert not set(ISOLATED) & set(fit_link_score(MODEL, graph).features)
 
 
 def test_as_many_links_are_expected_as_came_last() -> None:

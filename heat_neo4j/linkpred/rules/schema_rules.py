@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -15,6 +15,7 @@ from scipy import sparse
 from heat_neo4j._kernels.chains import choose
 from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import CandidatePairs
 from heat_neo4j.linkpred.rules.links_of_type import LinksOfType, counts_at
 from heat_neo4j.linkpred.rules.pattern_rules import PatternRules, Rule
 from heat_neo4j.patterns import Pattern
@@ -151,6 +152,29 @@ class SchemaRules:
             links = graph.relationships.matrix(each.type, graph.n_nodes)
             total = total + (links if each.same_way else links.T)
         return sparse.csr_array(total)
+
+    def open(self, graph: Graph, candidates: CandidatePairs) -> CandidatePairs:
+        """Return the candidates of a pattern without full nodes and excluded pairs.
+
+        Parameters
+        ----------
+        graph : Graph
+            Graph with the existing relationships.
+        candidates : CandidatePairs
+            Candidates of a pattern with rules.
+
+        Returns
+        -------
+        CandidatePairs
+
+        Raises
+        ------
+        KeyError
+            If the pattern has no rules.
+        """
+        joined = sparse.csr_array(candidates.joined + self.excluded(graph, candidates.pattern))
+        full = self.full(graph, candidates.pattern)
+        return replace(candidates.without(*full.values()), joined=joined)
 
     def apply(
         self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, scores: Array

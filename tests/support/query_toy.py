@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,9 +37,8 @@ class Toy:
     relationships: some join what was predicted. Another model has predicted links between the same nodes.
     """
 
-    def __init__(self, cypher, store, n, furthest=4.0):
-        self.label, self.type = f"Query{uuid.uuid4().hex[:8]}", f"TIE_{uuid.uuid4().hex[:8]}"
-        self.later = f"LATER_{uuid.uuid4().hex[:8]}"
+    def __init__(self, cypher, store, label, n, furthest=4.0):
+        self.label, self.type, self.later = label, f"TIE_{label}", f"LATER_{label}"
         self.model = f"query {self.label}"
         self.names = [f"n{i:02}" for i in range(n)]
         self._place(np.random.default_rng(n), furthest)
@@ -256,10 +254,13 @@ def write_same_as(store, graph, model, rows):
 def toys_on(server, sizes, furthest=4.0, *, index=True) -> Iterator[dict[int, Toy]]:
     """Give toys of some numbers of embedded nodes, and remove them in the end."""
     with open_cypher(server) as cypher, open_store(server, index=index) as store:
-        made = {n: Toy(cypher, store, n, furthest) for n in sizes}
-        yield made
-        for toy in made.values():
-            toy.clear(cypher, store)
+        # Those that a test makes for itself have one name: the server plans all anew for others.
+        made = {n: Toy(cypher, store, f"QueryToy{n}" if index else "QueryOwn", n, furthest) for n in sizes}
+        try:
+            yield made
+        finally:
+            for toy in made.values():
+                toy.clear(cypher, store)
 
 
 def declared(name):

@@ -658,7 +658,8 @@ def test_an_index_that_is_as_it_must_be_is_not_touched(store, cypher, graph):
 
 
 @pytest.mark.parametrize("harm", [slow("dropped"), "dimension", slow("similarity"), slow("told wrong")])
-def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, harm):
+def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, caplog, harm):
+    caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     points = random_points(N, 1)
     store.write_embedding(graph, points, names=NAMES)
     if harm == "told wrong":
@@ -672,6 +673,7 @@ def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, ha
     (problem,) = store.index_status(NAMES.model).problems
     assert ("has wrong settings" if harm in ("dimension", "similarity") else "is missing") in problem
     assert store.create_index(NAMES.model).problems == ()
+    assert caplog.messages == []
     expect_index(of_ours(cypher)[INDEX], LABEL, 3)
     expect_found(cypher, points)
 
@@ -872,7 +874,8 @@ def test_a_client_killed_while_it_builds_leaves_the_published_index(server, stor
     assert snapshot(cypher) == before
 
 
-@pytest.mark.parametrize("coordinates", [slow("poincare"), "klein"])
+@pytest.mark.slow
+@pytest.mark.parametrize("coordinates", ["poincare", "klein"])
 def test_no_statement_of_ours_makes_the_server_complain(store, graph, caplog, coordinates):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     for seed in range(2):

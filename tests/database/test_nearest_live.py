@@ -1,6 +1,7 @@
 """Nearest nodes from a live server: what slow Python finds, from the index and by looking at every node."""
 
 import json
+import logging
 import math
 import uuid
 
@@ -212,8 +213,9 @@ def test_in_the_end_every_node_is_looked_at(store, cloud):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_filter_keeps_what_it_says(store, any_cloud, exact):
+def test_a_filter_keeps_what_it_says(store, any_cloud, caplog, exact):
     """One node in 97: the nearest of them are far beyond what the index gives at first."""
+    caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     cases = [
         ("n.rare", {}, lambda j: j % 97 == 5),
         ("n.group = $group", {"group": "3"}, lambda j: any_cloud.groups[j] == "3"),
@@ -235,6 +237,7 @@ def test_a_filter_keeps_what_it_says(store, any_cloud, exact):
             assert [each.distance for each in answer.nodes] == digits(any_cloud.nearest(i, keep)[:4])
             assert all(keep(int(each.properties["name"][1:])) for each in answer.nodes)
             assert answer.certified
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -245,8 +245,9 @@ def test_a_killed_process_loses_nothing(cypher, server, store, ring, words, is_p
 
 
 @live
+@pytest.mark.slow
 @pytest.mark.constraint
-@pytest.mark.parametrize(("versions", "name"), [(1, f"{CLASS}Previous"), slow(0, CLASS)])
+@pytest.mark.parametrize(("versions", "name"), [(1, f"{CLASS}Previous"), (0, CLASS)])
 def test_a_publication_that_meets_a_constraint_is_finished_without_it(cypher, store, ring, versions, name):
     """It is made after the first switch, when it is too late to look for it."""
     for seed in range(versions):

@@ -488,6 +488,7 @@ def strongest(walk, pixels, z):
     return near[np.abs(near - pixels[400, 470]).max(axis=1).argmax()]
 
 
+@pytest.mark.slow
 def test_fifty_thousand_nodes_load_and_drag(open_page, record_property, capsys):
     n = 50_000
     rng = np.random.default_rng(0)

@@ -33,6 +33,7 @@ OF_ONE = (
     "cluster_members", "clusters", "compare_runs", "coverage", "groups", "history", "most_specific",
     "predicted_values", "published",
 )  # fmt: skip
+QUICK = ("ancestors", "explain_link", "groups", "links_of", "nearest", "recommend", "shortest_path")
 OF_DELETED = ("compare_runs", "groups", "history", "nearest", "recommend")  # one of each kind
 LANGUAGES = {"5.26": ("",), "2026": ("", "CYPHER 5 "), "outside": ("",)}  # 25 is the test server's default
 
@@ -76,7 +77,7 @@ def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, 
         assert ours
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [name if name in QUICK else slow(name) for name in QUERIES])
 def test_each_file_is_the_same_query_in_every_version_of_cypher(server, store, toy, caplog, name):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     query = load_query(name)

@@ -144,6 +144,7 @@ class Reliability:
         factor = (found + _PRIOR_LINKS) / (due + _PRIOR_LINKS)
         columns = ("probability", "low", "high", "expected")
         scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
+        scaled["n_links"] = np.minimum(factor * np.array(self.n_links), self.n_pairs)
         return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})
 
     def shift_of(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> float:

@@ -395,8 +395,8 @@ def _with_isolated(
 ) -> LinkScore:
     """Add features that make isolated ends comparable with others; changes `log_odds` in place.
 
-    The fit takes isolated nodes for new ones. If most nodes are isolated, few of them are. In a split by time
-    (`is_later`), the links of isolated sources that it knows are also the latest, those of others earlier.
+    The fit takes isolated nodes for new ones; if most nodes are isolated, few are. In a split by time
+    (`is_later`), it has seen the latest links of isolated sources, but earlier links of others.
     """
     heights = {}
     for name, sample in samples.items():
@@ -455,7 +455,8 @@ class _Measured(NamedTuple):
     def of_whole_graph(self) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
         """Return the columns of `reliability`, weighted as pairs of the whole graph.
 
-        A link of isolated nodes of which a share gets relationships is one among as many pairs without.
+        If only a share of the isolated nodes gets relationships, a link of theirs counts as a link with that
+        share of its weight, and as no link with the rest.
         """
         counts = self.standing > 0.0
         again = counts & self.is_link & (self.share < 1.0)

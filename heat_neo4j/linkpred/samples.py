@@ -182,8 +182,8 @@ class _End(NamedTuple):
         """Let nodes that have lost all their edges stand for the isolated ones, other nodes for themselves.
 
         In a split by time, nodes that have lost earlier edges, too, stand for none. Isolated nodes count as
-        new, like those that have lost their edges. But if most nodes are isolated, having no relationships is
-        normal, and no more of them will get any than have lost theirs.
+        new, as if all of them will get relationships. If most nodes are isolated, that is their normal state:
+        only as many will get relationships as have lost theirs.
         """
         isolated, kept = graph.degrees == 0, split.train.degrees > 0
         was_linked = kept.copy()

@@ -260,6 +260,10 @@ def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
         for name in ("probability", "low", "high", "expected"):
             expected = np.minimum(factor * np.array(getattr(curve, name)), 1.0)
             np.testing.assert_allclose(getattr(scaled, name), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            np.array(scaled.n_links) / scaled.n_pairs,
+            np.minimum(factor * np.array(curve.n_links) / curve.n_pairs, 1.0),
+        )
     assert 0.0 < scaled.probability[-1] < 0.1 * curve.probability[-1]
 
 

@@ -31,6 +31,7 @@ _BINS = 12
 _PRIOR_LINKS = 2.0
 _MOST_SHIFT, _HALVINGS = 5.0, 20  # of log odds
 _TAIL = 0.025  # probability beyond each end of an interval
+_LEAST = 1e-12  # weight of pairs that count only where there are no others
 
 
 class CalibrationError(ValueError):
@@ -89,7 +90,8 @@ class Reliability:
     low, high : tuple of float
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float
-        Links and pairs in each bin; pairs of sampled sources are weighted up to all sources.
+        Links in each bin, and the pairs of which they are the share; pairs of sampled sources are weighted
+        up to all sources.
     expected : tuple of float
         Mean predicted probability in each bin, from shares measured on other sources. A reliability diagram
         compares it with the share of links.
@@ -133,7 +135,7 @@ class Reliability:
     ) -> Self:
         """Return the shares times the rate of links among a pattern's `best` pairs over that of the curve.
 
-        Parameters are those of `reliability`; a prior of 2 links draws the factor to 1.
+        Other parameters are those of `reliability`; a prior of 2 links draws the factor to 1.
         """
         order = np.argsort(-log_odds, kind="stable")
         top = part_of_first(weight[order], best)
@@ -142,9 +144,16 @@ class Reliability:
             expected = _among_all(expected)
         found, due = (float(top @ share[order]) for share in (is_link, expected))
         factor = (found + _PRIOR_LINKS) / (due + _PRIOR_LINKS)
+
+        def times(share: Array) -> Array:
+            if not lacks_as_many:
+                return np.minimum(factor * share, 1.0)
+            return _among_others(np.minimum(factor * _among_all(share), 1.0))
+
         columns = ("probability", "low", "high", "expected")
-        scaled = {name: np.minimum(factor * np.array(getattr(self, name)), 1.0) for name in columns}
-        scaled["n_links"] = np.minimum(factor * np.array(self.n_links), self.n_pairs)
+        scaled = {name: times(np.array(getattr(self, name))) for name in columns}
+        pairs = np.array(self.n_pairs)
+        scaled["n_links"] = pairs * times(np.array(self.n_links) / pairs)
         return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})
 
     def shift_of(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> float:
@@ -203,7 +212,8 @@ def reliability(
         rows = np.flatnonzero(other)[inside]
         shares = _curve(log_odds[rows], is_link[rows], weight[rows], begins, lacks_as_many=lacks_as_many)
         expected[~other] = shares.at(log_odds[~other])
-    sums, pairs = (np.add.reduceat((weight * each)[order], starts) for each in (expected, 1.0))
+    counted = np.where(is_link & lacks_as_many, _LEAST, weight)
+    sums, pairs = (np.add.reduceat((counted * each)[order], starts) for each in (expected, 1.0))
     return replace(curve, expected=tuple((sums / pairs)[::-1].tolist()))
 
 
@@ -254,8 +264,8 @@ def _curve(
 def _among_others(share: Array) -> Array:
     """Return the share of links among pairs without the held-out ones, which are a `share` of all.
 
-    If as many are missing, they are share / (1 - share) of the others. Beyond one half that is less and less
-    plausible: the share then rises evenly to 1.
+    If as many are missing, they are share / (1 - share) of the others. Above one half this is implausible, so
+    the share rises linearly to 1.
     """
     return np.where(share < 1.0 / 3.0, share / np.maximum(1.0 - share, 0.5), 0.25 + 0.75 * share)
 

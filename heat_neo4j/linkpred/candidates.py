@@ -178,11 +178,6 @@ def ends_of(graph: Graph, pattern: Pattern | None) -> tuple[NDArray[np.bool_], N
     return source, target
 
 
-def are_mostly_isolated(graph: Graph, nodes: NDArray[np.bool_]) -> bool:
-    """Return whether most nodes of a mask, shape (N,), have no relationships: having none is normal."""
-    return 2 * np.count_nonzero(nodes & (graph.degrees == 0)) > np.count_nonzero(nodes)
-
-
 def relationships_of(graph: Graph, pattern: Pattern) -> tuple[Rows, Rows]:
     """Return the sources and targets of a pattern's relationships, sorted."""
     assert graph.relationships is not None

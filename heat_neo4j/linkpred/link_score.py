@@ -401,7 +401,7 @@ def _with_isolated(
     heights = {}
     for name, sample in samples.items():
         is_isolated = degrees[sample.pairs] == 0
-        heights[name] = np.log(sample.first)
+        heights[name] = np.log(sample.share_linked)
         if is_later:
             measured = _Measured.of(sample, log_odds[name])
             heights[name][0] += measured.shift_of(is_isolated[sample.is_candidate, 0])
@@ -433,14 +433,20 @@ class _Measured(NamedTuple):
     half: Rows
     standing: Array
     share: Array
+    is_lost: NDArray[np.bool_]
 
     @classmethod
     def of(cls, sample: Sample, log_odds: Array) -> _Measured:
         own = sample.is_candidate
         half = (sample.place[own] // FOLDS) % 2
-        columns = (sample.is_link, sample.weight)
         return cls(
-            log_odds[own], *(each[own] for each in columns), half, sample.standing[own], sample.share[own]
+            log_odds[own],
+            sample.is_link[own],
+            sample.weight[own],
+            half,
+            sample.standing[own],
+            sample.share[own],
+            sample.is_lost[own],
         )
 
     def shift_of(self, apart: NDArray[np.bool_]) -> float:
@@ -452,17 +458,19 @@ class _Measured(NamedTuple):
         curve = reliability(self.log_odds[rest], self.is_link[rest], weight[rest], self.half[rest])
         return curve.shift_of(self.log_odds[some], self.is_link[some], weight[some])
 
-    def of_whole_graph(self) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
+    def of_whole_graph(self, *, lacks_as_many: bool) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
         """Return the columns of `reliability`, weighted as pairs of the whole graph.
 
         If only a share of the isolated nodes gets relationships, a link of theirs counts as a link with that
-        share of its weight, and as no link with the rest.
+        share of its weight, and as no link with the rest. If the graph `lacks_as_many` links, it counts as no
+        link with all of its weight, too: the node that it is held out of stands for one that lacks it.
         """
         counts = self.standing > 0.0
-        again = counts & self.is_link & (self.share < 1.0)
+        again = counts & self.is_link & ((self.share < 1.0) | (self.is_lost & lacks_as_many))
         rows = np.append(np.flatnonzero(counts), np.flatnonzero(again))
         is_again = np.arange(len(rows)) >= np.count_nonzero(counts)
-        of_links = np.where(is_again, 1.0 - self.share[rows], self.share[rows])
+        rest = np.ones(len(rows)) if lacks_as_many else 1.0 - self.share[rows]
+        of_links = np.where(is_again, rest, self.share[rows])
         weight = (self.weight * self.standing)[rows] * np.where(self.is_link[rows], of_links, 1.0)
         return self.log_odds[rows], self.is_link[rows] & ~is_again, weight, self.half[rows]
 
@@ -472,13 +480,13 @@ def _curves(
 ) -> dict[str, Reliability]:
     """Return each pattern's reliability; with few links, that of all patterns, scaled."""
     every = _Measured(*map(np.concatenate, zip(*measured.values(), strict=True)))
-    together = every.of_whole_graph()
+    together = every.of_whole_graph(lacks_as_many=lacks_as_many)
     if together[1].sum() < _FEWEST:
         together = every[:4]
     common = reliability(*together, lacks_as_many=lacks_as_many)
     curves = {}
     for name, own in measured.items():
-        log_odds, is_link, weight, half = own.of_whole_graph()
+        log_odds, is_link, weight, half = own.of_whole_graph(lacks_as_many=lacks_as_many)
         if is_link.sum() >= _LINKS_OF_CURVE:
             curves[name] = reliability(log_odds, is_link, weight, half, lacks_as_many=lacks_as_many)
         else:

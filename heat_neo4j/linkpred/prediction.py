@@ -6,7 +6,7 @@ source's short lists, see `shortlists`. Results are bitwise the same for any num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,10 +28,8 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.best_scored import best_of_shortlists
 from heat_neo4j.linkpred.candidates import (
     CandidatePairs,
-    are_mostly_isolated,
     candidate_pairs,
     counted_patterns,
-    ends_of,
     sent_and_received,
 )
 from heat_neo4j.linkpred.implications import repetitions
@@ -52,7 +50,7 @@ _AS_IF_NEW = (
     "{:,} of {:,} links join a node without relationships, as if all such nodes were new; "
     "set `min_degree` to 1 if they are not"
 )
-_MOSTLY_ISOLATED = "most {} have no relationships ({:,} of {:,}), so few of their links are expected"
+_MOSTLY_ISOLATED = "most {} have no relationships ({:,} of {:,}), so links of these get low probabilities"
 _MANY_AS_IF_NEW = 0.1  # share of the links that is worth a note
 _SHOWN = 10  # rows in a notebook
 
@@ -334,10 +332,11 @@ def predict_links(
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
     if score is not None:
-        as_if_new = int(np.sum((graph.degrees[links.source] == 0) | (graph.degrees[links.target] == 0)))
+        counts_as_new = (graph.degrees == 0) & ~search.mostly_isolated
+        as_if_new = int(np.sum(counts_as_new[links.source] | counts_as_new[links.target]))
         if as_if_new > _MANY_AS_IF_NEW * len(links.source):
             notes += (_AS_IF_NEW.format(as_if_new, len(links.source)),)
-        notes += tuple(dict.fromkeys(_mostly_isolated(graph, wanted)))
+        notes += tuple(dict.fromkeys(search.on_isolated))
         notes += tuple(repetitions(graph, tuple(known)))
     notes += tuple(learned.sentences(dropped, search.left_out))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
@@ -376,11 +375,16 @@ class _Search:
         """Patterns without a link of the minimum probability."""
         self.left_out: dict[Pattern | None, dict[Rule, int]] = {}
         """Number of sources and targets of each pattern that each rule allows no further link."""
+        self.on_isolated: list[str] = []
+        """A line on the sources or targets of each pattern of which most are isolated."""
+        self.mostly_isolated = np.zeros(graph.n_nodes, dtype=np.bool_)
+        """Mask of these sources and targets."""
 
     def links(self, pattern: Pattern | None, most: int | None, total: int, on_progress: Progress) -> _Found:
         """Return a pattern's links: at most `most` per node and `total` overall, without unlikely ones."""
         graph, embedding, workers = self._graph, self._embedding, self._workers
         candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
+        self._note_isolated(candidates)
         progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
         if self._scorers is None:
             near = _nearest(embedding, candidates, most, total, workers, progress)
@@ -398,6 +402,17 @@ class _Search:
         if asked.size and not len(pairs):
             self.unlikely.append(pattern)
         return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
+
+    def _note_isolated(self, candidates: CandidatePairs) -> None:
+        """Note which sources and targets are mostly isolated."""
+        pattern, isolated = candidates.pattern, self._graph.degrees == 0
+        names = ("", "") if pattern is None else (pattern.source, pattern.target)
+        for name, nodes in zip(names, (candidates.is_source, candidates.is_target), strict=True):
+            if 2 * np.count_nonzero(nodes & isolated) > np.count_nonzero(nodes):
+                self.mostly_isolated |= nodes
+                what = f"{display_text(name)} nodes" if name else "nodes"
+                numbers = (np.count_nonzero(nodes & isolated), np.count_nonzero(nodes))
+                self.on_isolated.append(_MOSTLY_ISOLATED.format(what, *numbers))
 
     def _open(self, candidates: CandidatePairs) -> CandidatePairs:
         """Return the candidates that the rules allow, and count the nodes left out."""
@@ -425,17 +440,6 @@ def _note_on_unlikely(least: float, without: Sequence[Pattern | None]) -> tuple[
         more = f" and {plural(len(without) - 3, 'other pattern')}" if len(without) > 3 else ""
         note += _NONE_LIKELY.format(", ".join(str(each or "the graph") for each in without[:3]), more)
     return (note,)
-
-
-def _mostly_isolated(graph: Graph, patterns: Sequence[Pattern | None]) -> Iterator[str]:
-    """Yield a line on the sources, and on the targets, of each pattern that are mostly isolated."""
-    for pattern in patterns:
-        names = ("", "") if pattern is None else (pattern.source, pattern.target)
-        for name, nodes in zip(names, ends_of(graph, pattern), strict=True):
-            if are_mostly_isolated(graph, nodes):
-                isolated = np.count_nonzero(nodes & (graph.degrees == 0))
-                what = f"{display_text(name)} nodes" if name else "nodes"
-                yield _MOSTLY_ISOLATED.format(what, isolated, np.count_nonzero(nodes))
 
 
 def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_degree: int | None) -> None:

@@ -14,7 +14,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.candidates import (
     CandidatePairs,
-    are_mostly_isolated,
     candidate_pairs,
     patterns_of,
     relationships_of,
@@ -33,7 +32,7 @@ Rows = NDArray[np.int64]
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, same target, any
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
-_PRIOR = 1.0  # added to the numbers of links, or of nodes, whose ratio is taken
+_PRIOR = 1.0  # added to both counts of a ratio
 _LEAST = 1e-9  # lower bound of sampling rates
 FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 
@@ -55,8 +54,9 @@ class Sample(NamedTuple):
     direction: Array | None = None  # (m, D) direction features
     one_way: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # held-out and not reciprocated
     standing: Array = np.empty(0)  # for how many pairs of the whole graph a pair stands, see `_End`
-    first: tuple[float, float] = (1.0, 1.0)  # share of isolated sources, and targets, that get links
+    share_linked: tuple[float, float] = (1.0, 1.0)  # share of isolated sources, and targets, that get links
     share: Array = np.empty(0)  # product of these shares over the isolated ends of a pair
+    is_lost: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # an end has lost all its edges
 
     @property
     def fold(self) -> Rows:
@@ -131,9 +131,10 @@ def _sample(
         candidates, asked, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured
     )
     pairs, of_link = drawn.pairs, of_pattern.link
-    first = (of_ends[0].first, of_ends[1].first)
+    share_linked = (of_ends[0].share_linked, of_ends[1].share_linked)
     is_lost = split.train.degrees[pairs] == 0
-    are_linked = ~is_lost.any(axis=1)
+    standing = of_source[pairs[:, 0]] * of_target[pairs[:, 1]]
+    standing *= _of_open(split, graph, rules, candidates, drawn, held[~is_measured])
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
@@ -146,10 +147,11 @@ def _sample(
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
     return drawn._replace(
-        standing=of_source[pairs[:, 0]] * of_target[pairs[:, 1]],
-        first=first,
-        share=np.where(is_lost, first, 1.0).prod(axis=1),
-        offset=drawn.offset + np.where(are_linked, np.log(oversampled), 0.0),
+        standing=standing,
+        share_linked=share_linked,
+        share=np.where(is_lost, share_linked, 1.0).prod(axis=1),
+        is_lost=is_lost.any(axis=1),
+        offset=drawn.offset + np.where(is_lost.any(axis=1), 0.0, np.log(oversampled)),
         values=np.column_stack(values),
         direction=direction,
         one_way=one_way,
@@ -175,7 +177,7 @@ class _End(NamedTuple):
     """The possible sources, or targets, of a pattern: what they stand for in the whole graph."""
 
     standing: Array  # for how many nodes of the whole graph each node of training stands, shape (N,)
-    first: float  # share of the isolated nodes that get relationships
+    share_linked: float  # share of the isolated nodes that get relationships
 
     @classmethod
     def of(cls, split: EdgeSplit, graph: Graph, is_end: NDArray[np.bool_]) -> _End:
@@ -183,7 +185,8 @@ class _End(NamedTuple):
 
         In a split by time, nodes that have lost earlier edges, too, stand for none. Isolated nodes count as
         new, as if all of them will get relationships. If most nodes are isolated, that is their normal state:
-        only as many will get relationships as have lost theirs.
+        only as many will get relationships as have lost theirs. Between a third and two thirds, the share
+        changes steadily.
         """
         isolated, kept = graph.degrees == 0, split.train.degrees > 0
         was_linked = kept.copy()
@@ -192,10 +195,41 @@ class _End(NamedTuple):
             for ends in (edges.row, edges.col):
                 was_linked[ends[is_earlier]] = True
         has_lost = is_end & ~was_linked & ~isolated
-        n_isolated, n_lost = np.count_nonzero(is_end & isolated), np.count_nonzero(has_lost)
+        n_isolated, n_lost = int((is_end & isolated).sum()), int(has_lost.sum())
         standing = np.where(has_lost, n_isolated / max(n_lost, 1), kept.astype(np.float64))
         share = min((n_lost + _PRIOR) / (n_isolated + _PRIOR), 1.0)
-        return cls(standing, share if are_mostly_isolated(graph, is_end) else 1.0)
+        normal = np.clip(3.0 * n_isolated / max(int(is_end.sum()), 1) - 1.0, 0.0, 1.0)
+        return cls(standing, float(share**normal))
+
+
+def _of_open(
+    split: EdgeSplit,
+    graph: Graph,
+    rules: SchemaRules,
+    candidates: CandidatePairs,
+    drawn: Sample,
+    earlier: Rows,
+) -> Array:
+    """Return how much each pair counts for the nodes that rules leave open, in the whole graph; shape (m,).
+
+    A node that has lost its only link is open in training alone. Its other pairs do not count, and its link
+    counts as one that an open node lacks, of which there are not more than open nodes. In a split by time,
+    all its pairs count, as it was open before its link; unless that is one of the `earlier` held-out links.
+    """
+    counts, pairs = np.ones(len(drawn.pairs)), drawn.pairs
+    linked, nodes = split.train.degrees > 0, np.arange(graph.n_nodes)
+    masks = (candidates.is_source, candidates.is_target)
+    full, was_full = (rules.full(each, candidates.pattern).values() for each in (graph, split.train))
+    for end, (is_end, after, before) in enumerate(zip(masks, full, was_full, strict=True)):
+        has_lost = is_end & linked & after & ~before
+        if split.since is not None:
+            counts[(has_lost & np.isin(nodes, earlier[:, end]))[pairs[:, end]]] = 0.0
+            continue
+        n_open, n_lost = int((is_end & linked & ~after).sum()), int(has_lost.sum())
+        each = min(max(n_open, 1) / max(n_lost, 1), 1.0)
+        own = has_lost[pairs[:, end]]
+        counts[own] *= np.where(drawn.is_link[own], each, 0.0)
+    return counts
 
 
 def _draw(
@@ -209,10 +243,10 @@ def _draw(
     is_fitted: NDArray[np.bool_],
     is_measured: NDArray[np.bool_],
 ) -> Sample:
-    """Sample sources with all pairs that are `asked`, and negatives; masks are of the `held` links.
+    """Sample sources with all candidates that rules leave open (`asked`), and negatives.
 
-    Predictions are made among candidates only, but a score fitted to candidates alone could not separate them
-    from other pairs. The sample has no features yet.
+    Masks are of the `held` links. Predictions are made among candidates only, but a score fitted to
+    candidates alone could not separate them from other pairs. The sample has no features yet.
     """
     n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]

@@ -250,6 +250,7 @@ def _draw(
     """
     n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
+    full = np.setdiff1d(candidates.sources, np.append(asked.sources, held[:, 0]))
     drawn = draw_sources(asked, held, _MOST_LINKS, seed, most)
     asked = asked.of_sources(np.union1d(drawn.sources, drawn.linked))
     listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
@@ -260,13 +261,18 @@ def _draw(
     others = _others(candidates, np.sort(own @ (n, 1)), fitted)
     others = others[~candidates.are_joined(others)]  # a reverse relationship also rules a pair out
     more = fitted[~np.isin(fitted @ (n, 1), measured @ (n, 1))]
-    pairs = np.concatenate((measured, more, others))
+    # Full sources are not asked, but their candidates show, too, what is no link.
+    some = np.random.default_rng([*seed, 2]).permutation(full)[: most.others]
+    of_full = candidates.of_sources(some)
+    beside = surroundings.of(candidates, of_full, ALONE, no_progress).pairs(0, len(of_full.sources))
+    pairs = np.concatenate((measured, more, others, beside))
     codes = pairs @ (n, 1)
     is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)
     weight = np.ones(len(pairs))
     weight[is_candidate] = drawn.weight[np.searchsorted(drawn.sources, measured[:, 0])]
     # Candidates are sampled with their source. A link of an unmeasured source gets the rate of such links.
     as_candidate = np.where(is_candidate, 1.0 / weight, 0.0)
+    as_candidate[len(pairs) - len(beside) :] = len(some) / max(len(full), 1)
     unmeasured = is_link & ~is_candidate & np.isin(codes, listed @ (n, 1))
     as_candidate[unmeasured] = drawn.share_of_linked
     rate = _rate(candidates, fitted, pairs) + as_candidate

@@ -239,12 +239,15 @@ def ask_for_language_models(page, reader, live):
     assert found.count("'space'") >= 3
     expected = [each.name for each in live.store.neighbours("p1", k=3).nodes]
     assert [line.split()[0] for line in items.splitlines() if " from the centre" in line] == expected
-    assert items.count("'probability': ") == 3
+    assert items.count("'probability': ") >= 1  # of the three items, those with a predicted link
     general = live.store.neighbours("p1", k=3, among="more_general")
     assert [line.split()[0] for line in documents.splitlines()] == [each.name for each in general.nodes]
     nodes, relationships, rendered = drawn.split()
-    (cited,) = live.cypher("MATCH (:Paper)-[r:CITES]->() RETURN count(r) AS n")
-    assert (int(nodes), int(relationships), rendered) == (N_PAPERS, cited["n"] + 100, "True")
+    cited, predicted = (
+        live.cypher(f"MATCH (:Paper)-[r:{name}]->() RETURN count(r) AS n")[0]["n"]
+        for name in ("CITES", "HEAT_PREDICTED")
+    )
+    assert (int(nodes), int(relationships), rendered) == (N_PAPERS, cited + predicted, "True")
     (example,) = page_blocks(page, "json")
     (started,) = json.loads(example)["mcpServers"].values()
     parse(*started["args"])
@@ -338,7 +341,8 @@ def find_duplicates(page, reader, live):
 def predict_links(page, reader, live):
     *linked, came_true = reader.run_commands(page).values()
     for text in linked:
-        assert "Published     20 predicted links of type HEAT_PREDICTED" in text
+        (published,) = re.findall(r"^Published +(\d+) predicted links of type HEAT_PREDICTED$", text, re.M)
+        assert 3 < int(published) <= 20  # at most as asked for, and none below the least probability
     assert len(came_true.splitlines()) >= 6
     likeliest, accept, named, not_predicted = reader.take(page, "cypher")
     cited = live.cypher(named)
@@ -346,7 +350,8 @@ def predict_links(page, reader, live):
     assert cited[0] in live.cypher(not_predicted)
     assert not any(row["type"].startswith("HEAT_PREDICTED") for row in live.cypher(not_predicted))
     links = live.cypher(likeliest)
-    assert [row["rank"] for row in links] == list(range(1, 11))
+    assert [row["rank"] for row in links] == list(range(1, len(links) + 1))
+    assert len(links) > 3
     joined = "MATCH (:Paper {id: $source})-[r:CITES]->(:Paper {id: $target}) RETURN r.weight AS weight"
     ends = {name: links[0][name] for name in ("source", "target")}
     assert live.cypher(joined, **ends) == []

@@ -178,7 +178,8 @@ def as_options(text: str) -> str:
 
 def noted(notes: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the lines of `facts` for notes."""
-    yield from (("Note", as_options(note)) for note in notes)
+    for note in notes:
+        yield "Note", as_options(note)
 
 
 def headed(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:

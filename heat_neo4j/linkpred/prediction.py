@@ -384,11 +384,11 @@ class _Search:
         """Return a pattern's links: at most `most` per node and `total` overall, without unlikely ones."""
         graph, embedding, workers = self._graph, self._embedding, self._workers
         candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
-        self._note_isolated(candidates)
         progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
         if self._scorers is None:
             near = _nearest(embedding, candidates, most, total, workers, progress)
             return _of_distance(*near, graph, candidates)
+        self._note_isolated(candidates)
         scorer = self._scorers(pattern)
         asked = self._open(candidates)
         floor = scorer.log_odds_at(self._least)
@@ -408,19 +408,21 @@ class _Search:
         pattern, isolated = candidates.pattern, self._graph.degrees == 0
         names = ("", "") if pattern is None else (pattern.source, pattern.target)
         for name, nodes in zip(names, (candidates.is_source, candidates.is_target), strict=True):
-            if 2 * np.count_nonzero(nodes & isolated) > np.count_nonzero(nodes):
+            n_isolated, n_nodes = np.count_nonzero(nodes & isolated), np.count_nonzero(nodes)
+            if 2 * n_isolated > n_nodes:
                 self.mostly_isolated |= nodes
                 what = f"{display_text(name)} nodes" if name else "nodes"
-                numbers = (np.count_nonzero(nodes & isolated), np.count_nonzero(nodes))
-                self.on_isolated.append(_MOSTLY_ISOLATED.format(what, *numbers))
+                self.on_isolated.append(_MOSTLY_ISOLATED.format(what, n_isolated, n_nodes))
 
     def _open(self, candidates: CandidatePairs) -> CandidatePairs:
         """Return the candidates that the rules allow, and count the nodes left out."""
-        full = self._rules.full(self._graph, candidates.pattern)
-        ends = (candidates.is_source, candidates.is_target)
-        left_out = {rule: int((ends[end] & nodes).sum()) for end, (rule, nodes) in enumerate(full.items())}
+        opened = self._rules.open(self._graph, candidates)
+        left_out = {
+            Rule.PER_SOURCE: len(candidates.sources) - len(opened.sources),
+            Rule.PER_TARGET: len(candidates.targets) - len(opened.targets),
+        }
         self.left_out[candidates.pattern] = {rule: count for rule, count in left_out.items() if count}
-        return self._rules.open(self._graph, candidates)
+        return opened
 
 
 def _limits(

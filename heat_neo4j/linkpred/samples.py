@@ -12,12 +12,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut
-from heat_neo4j.linkpred.candidates import (
-    CandidatePairs,
-    candidate_pairs,
-    patterns_of,
-    relationships_of,
-)
+from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.features import DIRECTION, PairFeatures, PatternFeatures, features_of
 from heat_neo4j.linkpred.rankings import MostSources, draw_sources
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
@@ -134,7 +129,8 @@ def _sample(
     share_linked = (of_ends[0].share_linked, of_ends[1].share_linked)
     is_lost = split.train.degrees[pairs] == 0
     standing = of_source[pairs[:, 0]] * of_target[pairs[:, 1]]
-    standing *= _of_open(split, graph, rules, candidates, drawn, held[~is_measured])
+    full = list(rules.full(graph, pattern).values())
+    standing *= _of_open(split, asked, full, drawn, held[~is_measured])
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
@@ -204,28 +200,27 @@ class _End(NamedTuple):
 
 def _of_open(
     split: EdgeSplit,
-    graph: Graph,
-    rules: SchemaRules,
-    candidates: CandidatePairs,
+    asked: CandidatePairs,
+    full: Sequence[NDArray[np.bool_]],
     drawn: Sample,
     earlier: Rows,
 ) -> Array:
     """Return how much each pair counts for the nodes that rules leave open, in the whole graph; shape (m,).
 
-    A node that has lost its only link is open in training alone. Its other pairs do not count, and its link
-    counts as one that an open node lacks, of which there are not more than open nodes. In a split by time,
-    all its pairs count, as it was open before its link; unless that is one of the `earlier` held-out links.
+    `asked` are the candidates that are open in training, `full` masks of the sources and of the targets that
+    are not open in the whole graph. A node that has lost its only link is both: its other pairs do not count,
+    and its link counts as one that an open node lacks, of which there are not more than open nodes. In a
+    split by time, all its pairs count, as it was open before its link; unless that is one of the `earlier`
+    held-out links.
     """
     counts, pairs = np.ones(len(drawn.pairs)), drawn.pairs
-    linked, nodes = split.train.degrees > 0, np.arange(graph.n_nodes)
-    masks = (candidates.is_source, candidates.is_target)
-    full, was_full = (rules.full(each, candidates.pattern).values() for each in (graph, split.train))
-    for end, (is_end, after, before) in enumerate(zip(masks, full, was_full, strict=True)):
-        has_lost = is_end & linked & after & ~before
+    linked, nodes = split.train.degrees > 0, np.arange(split.train.n_nodes)
+    for end, (is_end, is_full) in enumerate(zip((asked.is_source, asked.is_target), full, strict=True)):
+        has_lost = is_end & linked & is_full
         if split.since is not None:
             counts[(has_lost & np.isin(nodes, earlier[:, end]))[pairs[:, end]]] = 0.0
             continue
-        n_open, n_lost = int((is_end & linked & ~after).sum()), int(has_lost.sum())
+        n_open, n_lost = int((is_end & linked & ~is_full).sum()), int(has_lost.sum())
         each = min(max(n_open, 1) / max(n_lost, 1), 1.0)
         own = has_lost[pairs[:, end]]
         counts[own] *= np.where(drawn.is_link[own], each, 0.0)

@@ -66,9 +66,8 @@ def _lines(report: ProjectionReport) -> Iterator[tuple[str, str]]:
     if report.unread:
         yield "Not read", f"{display_text(report.unread)}: --attribute or --text reads them"
     yield from headed("Advice", report.advice)
-    yield from headed(
-        "Problems", map(as_options, report.problems) if report.problems else ["none: `heat embed` can run"]
-    )
+    problems = report.problems or ["none: `heat embed` can run"]
+    yield from headed("Problems", map(as_options, problems))
 
 
 def _shares(counts: Mapping[str, int]) -> str:

@@ -98,6 +98,7 @@ _FAMILY_OF = {feature: family for family, features in FAMILIES.items() for featu
 _MOST = 10  # shared items listed; all are counted
 _MOST_PRECEDENTS = 3  # for each end
 _LONGEST = 40  # characters of a name in a line
+_LEAST_COSINE = 0.005  # smaller ones would be printed as 0.00
 
 
 class Tie(NamedTuple):
@@ -135,7 +136,7 @@ class SharedAttribute(NamedTuple):
 
     name: str
     nodes: int  # number of nodes of the graph that have the attribute
-    cosine: float | None = None  # of two vectors or texts, above 0
+    cosine: float | None = None  # of two vectors or texts, at least 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +166,8 @@ class LinkExplanation:
     shared : tuple of Way
         Common neighbours, those with fewest neighbours first; at most 10 of `n_shared`.
     paths : tuple of Way
-        Paths of three relationships of the type, in any direction, rarest first; at most 10 of `n_paths`.
+        Paths of three relationships of the type, or else of any types, in any direction, rarest first; at
+        most 10 of `n_paths`.
     attributes : tuple of SharedAttribute
         Attributes that both nodes share, rarest first; at most 10 of `n_attributes`.
     precedents : tuple of Precedent
@@ -350,7 +352,9 @@ def explain_pair(
         ways = scorer.direction_log_odds(pairs)
         direction = None if ways is None else float(expit(ways)[0])
     ties, kind = _Ties(graph), None if pattern is None else pattern.type
-    shared, paths = _common(graph, pair), _paths(graph, kind, pair)
+    shared, (paths, n_paths) = _common(graph, pair), _paths(graph, kind, pair)
+    if not n_paths and kind is not None:
+        kind, (paths, n_paths) = None, _paths(graph, None, pair)
     attributes = sorted(_attributes(graph, pair), key=lambda each: each.nodes)
     return LinkExplanation(
         pattern=pattern,
@@ -366,8 +370,8 @@ def explain_pair(
         joined=ties.between(*pair),
         shared=tuple(ties.way(pair, nodes) for nodes in shared[:_MOST]),
         n_shared=len(shared),
-        paths=tuple(ties.way(pair, nodes, kind) for nodes in paths[:_MOST]),
-        n_paths=len(paths),
+        paths=tuple(ties.way(pair, nodes, kind) for nodes in paths),
+        n_paths=n_paths,
         attributes=tuple(attributes[:_MOST]),
         n_attributes=len(attributes),
         precedents=tuple(_precedents(embedding, graph, pattern, pair, cosine)),
@@ -415,8 +419,11 @@ def _common(graph: Graph, pair: tuple[int, int]) -> list[tuple[int]]:
     return [(row,) for row in common[order].tolist()]
 
 
-def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return the two inner nodes of each path of three relationships of a type, lowest degrees first."""
+def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> tuple[list[tuple[int, int]], int]:
+    """Return the inner nodes of the ten rarest paths of three relationships, and the number of all paths.
+
+    `kind` is the type of all three; None allows any.
+    """
     either = graph.adjacency
     if kind is not None:
         assert graph.relationships is not None
@@ -426,8 +433,8 @@ def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[
     near = [np.setdiff1d(either.indices[slice(*either.indptr[row : row + 2])], pair) for row in pair]
     between = sparse.coo_array(either[near[0]][:, near[1]])
     first, second = near[0][between.row], near[1][between.col]
-    order = np.lexsort((second, first, degrees[first].astype(np.int64) * degrees[second]))
-    return list(zip(first[order].tolist(), second[order].tolist(), strict=True))
+    order = np.lexsort((second, first, degrees[first].astype(np.int64) * degrees[second]))[:_MOST]
+    return list(zip(first[order].tolist(), second[order].tolist(), strict=True)), len(first)
 
 
 def _precedents(
@@ -463,7 +470,7 @@ def _attributes(graph: Graph, pair: tuple[int, int]) -> Iterator[SharedAttribute
             cosine = float(Words.of(graph.attributes[:, place]).cosines(u, v)[0])
         else:
             continue
-        if cosine > 0.0:
+        if cosine >= _LEAST_COSINE:
             rows = sparse.csr_array(graph.attributes[:, place])
             nodes = int((np.diff(rows.indptr) > 0).sum())
             yield SharedAttribute(Attribute.of(entry).name, nodes, round(cosine, 4))

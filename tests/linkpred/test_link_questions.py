@@ -15,6 +15,7 @@ from heat_neo4j.cli.commands.explain import _print_contributions, _summary
 from heat_neo4j.cli.output import format_probability
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.node_lookup import AmbiguousNodeError
+from heat_neo4j.embedding.near_lists import Words
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
@@ -210,6 +211,22 @@ def test_what_two_nodes_share_is_found_the_rarest_first(graph, points):
     assert min(n_shared, n_paths) > 3
 
 
+def test_paths_of_other_types_are_listed_if_there_are_none_of_the_type(points):
+    rated, follows = ([0, 1, 1, 2], [24, 24, 25, 26]), ([1], [2])
+    ties = Relationships.from_pairs({"RATED": tuple(map(np.array, rated)), "FOLLOWS": follows})
+    links = sparse.csr_array((np.ones(len(ties)), (ties.source, ties.target)), shape=(N, N))
+    graph = Graph(
+        links, labels={"User": np.arange(N) < USERS, "Movie": np.arange(N) >= USERS}, relationships=ties
+    )
+    assert [way.nodes for way in explain_pair(points, graph, RATED, (0, 25)).paths] == [(24, 1)]
+    assert explain_pair(points, graph, RATED, (0, 26)).n_paths == 0
+    (way,) = explain_pair(points, graph, RATED, (1, 26)).shared
+    assert way.nodes == (2,)
+    (way,) = explain_pair(points, graph, FOLLOWS, (24, 26)).paths
+    assert way.nodes == (1, 2)
+    assert [" ".join(map(str, step)) for step in way.steps] == ["<-RATED-", "-FOLLOWS->", "-RATED->"]
+
+
 @pytest.mark.parametrize(("pattern", "pair"), [(RATED, (2, 30)), (FOLLOWS, (7, 3))])
 @pytest.mark.parametrize("has_attributes", [True, False])
 def test_precedents_are_links_of_the_most_similar_nodes(graph, points, score, pattern, pair, has_attributes):
@@ -269,6 +286,25 @@ def test_values_that_two_nodes_lack_are_not_shared(graph, points):
     assert shared(FOLLOWS, 0, 8) == (("User.born", USERS, None),)
     assert shared(FOLLOWS, 10, 11) == (("User.born", USERS, None),)
     assert shared(RATED, 10, USERS) == ()
+
+
+def test_texts_that_hardly_agree_share_nothing(graph, points):
+    words = np.random.default_rng(0).integers(0, 200, (N, 20))
+    table = AttributeTable([Attribute("plot", text=True)], N, max_categories=9, labels=graph.labels)
+    table.add(np.arange(N), {"plot": [" ".join(f"w{word}" for word in text) for text in words]})
+    encoded = table.finish(np.arange(N))
+    told = replace(
+        graph,
+        attributes=encoded.matrix,
+        attribute_names=encoded.names,
+        provenance=Provenance(attribute_recipe=encoded.recipe),
+    )
+    first, second = np.triu_indices(USERS, 1)
+    cosines = Words.of(encoded.matrix).cosines(first, second)
+    assert ((cosines > 0.0) & (cosines < 0.005)).any()
+    for cosine, *pair in zip(cosines.tolist(), first.tolist(), second.tolist(), strict=True):
+        found = explain_pair(points, told, FOLLOWS, tuple(pair)).attributes
+        assert found == ((("plot", N, round(cosine, 4)),) if cosine >= 0.005 else ())
 
 
 def books(linked, *runs):

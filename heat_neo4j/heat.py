@@ -52,6 +52,7 @@ from heat_neo4j.linkpred.recommendation import (
     Recommended,
     Scorers,
     likeliest_partners,
+    open_patterns,
     patterns_at,
     probabilities,
 )
@@ -760,7 +761,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         reverse : bool
             Whether the node is the target: who would link to it?
         rules : bool
-            Leave out links that break learned rules, such as a second director of a film.
+            Leave out links that break learned rules, such as a second director of a film. Patterns of which
+            the node has all links are left out, unless named in `patterns` or the only ones.
         min_degree : int
             Leave out nodes with fewer neighbours.
 
@@ -794,6 +796,9 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             role, other = ("target", "False") if reverse else ("source", "True")
             raise ValueError(f"{node!r} is not the {role} of any pattern: try reverse={other}")
         scorers = None if self._score_or_none(as_progress(False)) is None else self._fitted_scorers()
+        learned = learn_schema_rules(self.graph_, allowed) if rules else None
+        if learned is not None and not patterns:
+            allowed = open_patterns(self.graph_, allowed, row, learned, reverse=reverse)
         found = likeliest_partners(
             self.embedding_,
             self.graph_,
@@ -802,7 +807,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             k,
             reverse=reverse,
             scorers=scorers,
-            rules=learn_schema_rules(self.graph_, allowed) if rules else None,
+            rules=learned,
             min_degree=min_degree,
         )
         return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)

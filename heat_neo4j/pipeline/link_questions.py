@@ -20,7 +20,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import ends_of, patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
-from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
+from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, open_patterns, patterns_at
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import Rule
 from heat_neo4j.patterns import Pattern
@@ -168,7 +168,7 @@ def recommend(
         List who would link to the node.
     rules : bool, default True
         Leave out links that your relationships rule out, such as a second director of a film. If the node
-        itself has all the links allowed, a note says so.
+        itself has all the links of a pattern, a note says so; name the pattern to list others all the same.
     min_degree : int, at least 0, default 0
         Minimum number of neighbours of the nodes listed.
     caption : str, or mapping of str to str, default: the projection's key
@@ -204,7 +204,9 @@ def recommend(
     found = likeliest_partners(
         published.embedding,
         published.graph,
-        allowed,
+        allowed
+        if learned is None or patterns
+        else open_patterns(published.graph, allowed, row, learned, reverse=reverse),
         row,
         k,
         reverse=reverse,

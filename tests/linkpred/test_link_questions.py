@@ -466,6 +466,28 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     assert found.notes[-1].startswith(f"{n_others} Film nodes left out: each Film has at most one DIRECTED")
 
 
+def test_patterns_of_which_a_node_has_all_links_are_recommended_only_by_name(store_of):
+    films, is_film = np.arange(100), np.arange(110) < 100
+    directed, casts = (films, 100 + films % 7), (np.tile(films, 2), 100 + np.append(3 * films, films + 1) % 7)
+    ends = np.column_stack((directed, casts))
+    graph = Graph(
+        sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(110, 110)),
+        labels={"Film": is_film, "Person": ~is_film},
+        relationships=Relationships.from_pairs({"DIRECTED_BY": directed, "WITH": casts}),
+    )
+    ask = store_of(published_model(graph, np.column_stack((np.zeros((110, 2)), np.ones(110)))))
+
+    def recommended(**options):
+        return [each.pattern.type for each in link_questions.recommend(ask, "5", **options).patterns]
+
+    assert recommended() == ["WITH"]
+    assert recommended(rules=False) == ["DIRECTED_BY", "WITH"]
+    assert recommended(patterns=["Film-DIRECTED_BY->*"]) == ["DIRECTED_BY"]
+    model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(graph)
+    assert set(model.recommend(5).types) == {"WITH"}
+    assert set(model.recommend(5, patterns=["*-*->*"]).types) == {"DIRECTED_BY", "WITH"}
+
+
 def test_links_that_the_rules_of_a_run_drop_are_not_recommended(store_of):
     draw, n = np.random.default_rng(0), 150
     later = np.repeat(np.arange(1, n), 3)

@@ -170,6 +170,26 @@ class Reliability:
             low, high = (middle, high) if weight @ self.at(log_odds + middle) < aim else (low, middle)
         return (low + high) / 2.0
 
+    def terms_at(
+        self, knots: Array, values: Array, log_odds: Array, is_link: NDArray[np.bool_], weight: Array
+    ) -> Array:
+        """Return what to add to scores at each knot of a value, for as many links as the curve expects there.
+
+        Arrays have shape (m,), as in `shift_of`; between knots, terms are linear. A prior of 2 links draws
+        them to 0.
+        """
+        place = np.interp(values, knots, np.arange(len(knots)))
+        below = np.minimum(place.astype(np.int64), len(knots) - 2)
+        part = place - below
+
+        def summed(counts: Array) -> Array:
+            lower = np.bincount(below, counts * (1.0 - part), len(knots))
+            return np.asarray(lower + np.bincount(below + 1, counts * part, len(knots)), dtype=np.float64)
+
+        prior = _PRIOR_LINKS * weight[is_link].mean()
+        found, due = summed(weight * is_link), summed(weight * self.at(log_odds))
+        return np.asarray(np.log((found + prior) / (due + prior)))
+
     def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
         scores = np.asarray(log_odds, dtype=np.float64)
         below = np.minimum(scores - self.log_odds[0], 0.0)

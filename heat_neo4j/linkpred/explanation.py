@@ -67,6 +67,8 @@ MEANINGS: Mapping[str, str] = {
     "source_named": "the target's texts name the source",
     "source_isolated": "the source has no relationships",
     "target_isolated": "the target has no relationships",
+    "source_age": "time since the source's latest relationship",
+    "target_age": "time since the target's latest relationship",
     "apart": "distance between their points",
     "direction": "the direction: this way, not the other",
 }
@@ -77,6 +79,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "number of relationships of each": (
         "source_out", "source_in", "target_out", "target_in", "source_isolated", "target_isolated",
     ),
+    "time since the latest relationship of each": ("source_age", "target_age"),
     "common neighbours and short paths": (
         "common_neighbours", "paths_of_three", "paths_by_degree", "chain", "shared_target", "shared_source",
         "return_chain",

@@ -77,6 +77,9 @@ FEATURES = (
 ISOLATED = ("source_isolated", "target_isolated")  # 1 if the end has no relationships, else 0
 """Further features, where a link of such ends is likelier or less likely than others; see `link_score`."""
 
+AGES = ("source_age", "target_age")  # time since the end's latest relationship; -1 if none has a time
+"""Further features, of graphs whose relationships have times; see `link_score`."""
+
 NAMED = ("target_named", "source_named")  # how much the texts of one node mention the other
 """Further features, of graphs with texts."""
 
@@ -96,6 +99,7 @@ _OF_DIRECTIONS = (
 )  # fmt: skip
 _BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
 _NEAR_VECTORS = 20  # nodes with similar vectors whose links count
+_NOW = 0.99  # quantile of the times
 _ITERATIONS = 7  # power iterations of the SVD; more did not improve the ranking
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
@@ -106,6 +110,21 @@ def features_of(graph: Graph) -> tuple[str, ...]:
     has_text = any(map(is_text, graph.provenance.attribute_recipe))
     has_points = Places.of(graph, every, every) is not None
     return (*FEATURES, *(NAMED if has_text else ()), *((APART,) if has_points else ()))
+
+
+def ages(graph: Graph) -> Array:
+    """Return the time since each node's latest relationship, shape (N,); -1 if none of them has a time.
+
+    Now is the 99th percentile of all times, as a wrong one may be far in the future.
+    """
+    times, latest = graph.edge_times, np.full(graph.n_nodes, np.nan)
+    if times is None or np.isnan(times).all():
+        return np.full(graph.n_nodes, -1.0)
+    edges = graph.edges
+    for ends in (edges.row, edges.col):
+        np.fmax.at(latest, ends, times)
+    passed = np.maximum(np.nanquantile(times, _NOW) - latest, 0.0)
+    return np.where(np.isnan(passed), -1.0, passed)
 
 
 class Feature(CombinedScorer):
@@ -215,6 +234,11 @@ class PairFeatures:
         return TypedSteps.of(self.graph)
 
     @cached_property
+    def age(self) -> Array:
+        """Time since each node's latest relationship; see `ages`."""
+        return ages(self.graph)
+
+    @cached_property
     def damping(self) -> Array:
         """1 / degree of each node."""
         return np.asarray(1.0 / np.maximum(self.graph.degrees, 1))
@@ -256,9 +280,14 @@ class PatternFeatures:
             features |= self._shared.of_pairs_alone
             for name in _OF_DIRECTIONS:
                 features.pop(name, None)
+        if self._graph.edge_times is not None:
+            age = self._shared.age
+            features |= {AGES[0]: _of_source(age, nothing), AGES[1]: _of_target(age, nothing)}
         if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
             features[APART] = Feature(places.squares(), log=True)
-        return {name: features[name] for name in (*FEATURES, *NAMED, *ISOLATED, APART) if name in features}
+        return {
+            name: features[name] for name in (*FEATURES, *NAMED, *ISOLATED, *AGES, APART) if name in features
+        }
 
     @cached_property
     def direction(self) -> dict[str, Feature]:

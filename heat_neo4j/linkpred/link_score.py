@@ -31,11 +31,13 @@ from heat_neo4j.linkpred.calibration import (
     reliability,
 )
 from heat_neo4j.linkpred.features import (
+    AGES,
     DIRECTION,
     ISOLATED,
     Feature,
     PairFeatures,
     PatternFeatures,
+    ages,
     features_of,
 )
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
@@ -51,6 +53,7 @@ Rows = NDArray[np.int64]
 
 _OWN = 10.0  # factor of the ridge on a pattern's difference from the common functions
 _FEWEST = 10  # held-out links, to fit or to measure
+_AGES = np.linspace(0.0, 1.0, 9)  # quantiles of the knots of ages
 _LINKS_OF_CURVE = 24  # held-out links of a pattern with a curve of its own
 _BASELINES = {
     "popularity": "target_in",
@@ -378,6 +381,8 @@ def link_score(
     }
     is_later = split.since is not None and graph.relationships is not None
     score = _with_isolated(score, samples, split.train.degrees, log_odds, is_later=is_later)
+    if is_later:
+        score = _with_ages(score, samples, ages(split.train), log_odds)
     measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
     figures = {name: _figures(sample, folds, name, log_odds[name]) for name, sample in samples.items()}
     return replace(
@@ -420,6 +425,40 @@ def _with_isolated(
     )
 
 
+def _with_ages(
+    score: LinkScore, samples: Mapping[str, Sample], age: Array, log_odds: dict[str, Array]
+) -> LinkScore:
+    """Add functions of the time since the latest relationship of each end; changes `log_odds` in place.
+
+    They are measured on the latest links, because the earlier ones, which the score is fitted to, do not
+    show that nodes that get no links any more are unlikely to get one.
+    """
+    features, knots = list(score.features), list(score.knots)
+    common, tables = list(score.common), {name: list(each) for name, each in score.tables.items()}
+    for end, feature in enumerate(AGES):
+        own = {name: age[each.pairs[:, end]] for name, each in samples.items()}
+        values = np.concatenate([own[name][each.is_candidate] for name, each in samples.items()])
+        values = values[values >= 0.0]
+        places = np.unique(np.quantile(values, _AGES)) if values.size else values
+        if len(places) < 2:
+            continue
+        features.insert(-1, feature)
+        knots.insert(-1, (-1.0, *places))
+        common.insert(-1, (0.0,) * (len(places) + 1))
+        for name, sample in samples.items():
+            measured = _Measured.of(sample, log_odds[name])
+            heights = (0.0, *measured.terms_of(own[name][sample.is_candidate], places))
+            log_odds[name] = log_odds[name] + np.interp(own[name], knots[-2], heights)
+            tables[name].insert(-1, heights)
+    return replace(
+        score,
+        features=tuple(features),
+        knots=tuple(tuple(map(float, each)) for each in knots),
+        common=tuple(common),
+        tables={name: tuple(tuple(map(float, each)) for each in table) for name, table in tables.items()},
+    )
+
+
 def _before_last(table: Table, *rows: tuple[float, ...]) -> Table:
     return (*table[:-1], *rows, table[-1])
 
@@ -457,6 +496,18 @@ class _Measured(NamedTuple):
             return 0.0
         curve = reliability(self.log_odds[rest], self.is_link[rest], weight[rest], self.half[rest])
         return curve.shift_of(self.log_odds[some], self.is_link[some], weight[some])
+
+    def terms_of(self, values: Array, knots: Array) -> Array:
+        """Return what to add at each knot, for as many links as others have; zeros if there are few links.
+
+        Pairs with negative values do not count.
+        """
+        own = np.flatnonzero((self.standing > 0.0) & (values >= 0.0))
+        log_odds, is_link, weight = self.log_odds[own], self.is_link[own], (self.weight * self.standing)[own]
+        if np.count_nonzero(is_link) < _FEWEST:
+            return np.zeros(len(knots))
+        curve = reliability(log_odds, is_link, weight, self.half[own])
+        return curve.terms_at(knots, values[own], log_odds, is_link, weight)
 
     def of_whole_graph(self, *, lacks_as_many: bool) -> tuple[Array, NDArray[np.bool_], Array, Rows]:
         """Return the columns of `reliability`, weighted as pairs of the whole graph.

@@ -287,6 +287,22 @@ def test_a_shift_by_few_pairs_is_small() -> None:
     assert -0.1 < shifts[0] < 0.0 < shifts[1] < shifts[2] < 1.5
 
 
+def test_terms_by_a_value_make_as_many_links_likely_as_there_are() -> None:
+    rng = np.random.default_rng(5)
+    score, value = rng.normal(-3.0, 1.0, size=60_000), rng.choice([0.0, 10.0, 40.0], size=60_000)
+    rises = np.interp(value, (0.0, 10.0, 40.0), (1.0, 0.0, -2.0))
+    is_link, knots = rng.random(len(score)) < expit(score + rises), np.array([0.0, 10.0, 40.0])
+    for weight in (np.ones(len(score)), np.where(is_link, 1.0, 3.0)):
+        curve = reliability(score, is_link, weight, np.arange(len(score)) % 2)
+        terms = curve.terms_at(knots, value, score, is_link, weight)
+        for knot, term in zip(knots, terms, strict=True):
+            own = value == knot
+            ratio = (weight[own] @ is_link[own]) / (weight[own] @ curve.at(score[own]))
+            assert term == pytest.approx(np.log(ratio), abs=0.05)
+    halfway = curve.terms_at(np.array([0.0, 20.0]), np.full(len(score), 10.0), score, is_link, weight)
+    assert halfway[0] == pytest.approx(halfway[1])
+
+
 def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
     """Links among sampled sources count as often as their source; intervals are not narrower for it."""
     odds, links, weight = scored_pairs(3, 5000)

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeatures
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeatures, ages
 from heat_neo4j.patterns import Pattern
 
 N = 90
@@ -360,3 +360,20 @@ def test_many_dense_columns_give_the_same_features_in_float32(kind: str) -> None
             np.testing.assert_allclose(same[name].pairs(PAIRS), expected, atol=5e-5, err_msg=name)
             np.testing.assert_allclose(same[name].rows(3, 20), few[name].rows(3, 20), atol=5e-5)
             assert np.ptp(expected) > 0.01
+
+
+def test_the_age_of_a_node_is_the_time_since_its_latest_relationship() -> None:
+    draw, n = np.random.default_rng(0), 60
+    graph = Graph(sparse.csr_array(np.triu(draw.random((n, n)) < 0.1, k=1).astype(float)))
+    times = draw.integers(0, 50, graph.n_edges).astype(float)
+    times[draw.random(len(times)) < 0.3] = np.nan
+    found = ages(replace(graph, edge_times=times))
+    now = np.nanquantile(times, 0.99)
+    for node in range(n):
+        own = times[(graph.edges.row == node) | (graph.edges.col == node)]
+        known = own[~np.isnan(own)]
+        assert found[node] == (max(now - known.max(), 0.0) if known.size else -1.0)
+    assert (ages(graph) == -1.0).all()
+    assert (ages(replace(graph, edge_times=np.full(graph.n_edges, np.nan))) == -1.0).all()
+    late = np.append(times[:-1], 1e6)  # a wrong time
+    assert np.median(ages(replace(graph, edge_times=late))) < 50.0

@@ -22,7 +22,7 @@ from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.explanation import FAMILIES, MEANINGS, explain_pair
-from heat_neo4j.linkpred.features import APART, FEATURES, ISOLATED, NAMED
+from heat_neo4j.linkpred.features import AGES, APART, FEATURES, ISOLATED, NAMED
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
@@ -142,7 +142,7 @@ def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
         back = explain_pair(points, graph, pattern, pair[::-1], score.scorers(points, graph))
         assert link.direction + back.direction == pytest.approx(1)
     assert [link.source_radius, link.target_radius] == radius(points[list(pair)]).tolist()
-    assert set(MEANINGS) == {"base", *FEATURES, *NAMED, *ISOLATED, APART, "direction"}
+    assert set(MEANINGS) == {"base", *FEATURES, *NAMED, *ISOLATED, *AGES, APART, "direction"}
 
 
 def test_few_families_of_features_are_printed_and_add_up(ask, graph, points, score, capsys):

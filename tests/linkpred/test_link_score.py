@@ -699,6 +699,35 @@ def test_isolated_sources_are_comparable_with_others_by_time() -> None:
     assert not set(ISOLATED) & set(fit_link_score(MODEL, graph).features)
 
 
+def test_users_who_have_left_get_no_links_by_time() -> None:
+    """Each user rates films for a while; then only those who have rated of late rate another one."""
+    rng = np.random.default_rng(0)
+    n_users, n_films = 240, 30
+    user = np.repeat(np.arange(n_users), 9)
+    time = 4.0 * (user % 60) // 10 + rng.integers(0, 4, len(user))
+    film = n_users + rng.integers(0, n_films, len(user))
+    pairs, first = np.unique(np.column_stack((user, film)), axis=0, return_index=True)
+    is_user = np.arange(n_users + n_films) < n_users
+    graph = Graph(
+        sparse.csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(len(is_user), len(is_user))),
+        labels={"User": is_user, "Film": ~is_user},
+        relationships=Relationships.from_pairs({"RATED": tuple(pairs.T)}),
+    )
+    times = np.empty(len(pairs))
+    times[np.lexsort((graph.edges.col, graph.edges.row))] = time[first]
+    rated, points = Pattern("User", "RATED", "Film"), some_points(len(is_user))
+    chances = {}
+    for name, dated in (("by time", replace(graph, edge_times=times)), ("random", graph)):
+        score = fit_link_score(MODEL, dated)
+        scorer = score.scorers(points, dated)(rated)
+        every = np.stack(np.meshgrid(np.arange(n_users), np.arange(n_users, len(is_user)), indexing="ij"), -1)
+        chance = scorer.probability(scorer.pairs(every.reshape(-1, 2))).reshape(n_users, n_films).mean(axis=1)
+        left, present = np.arange(n_users) % 60 < 30, np.arange(n_users) % 60 >= 50
+        chances[name] = chance[present].mean() / chance[left].mean()
+        assert ("source_age" in score.features) == (name == "by time")
+    assert chances["by time"] > 5.0 > 2.0 > chances["random"]
+
+
 def test_as_many_links_are_expected_as_came_last() -> None:
     """A score fitted to a tenth of the earlier edges expects as many links as the latest, here .3 of all."""
     plain = clustered(240)

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -109,6 +110,15 @@ def test_the_next_command_has_both_labels_and_only_columns_that_make_attributes(
         "Next          heat embed --label User --label Film --relationship LINK --weight weight "
         "--key User=id --key Film=id --attribute year --attribute kind"
     )
+
+
+def test_times_come_with_the_option_that_uses_them(monkeypatch, tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,time\na,b,2020-01-01\nb,c,2021-01-01\n")
+    store = SimpleNamespace(load_graph=lambda graph, names, **options: LoadReport(3, 2, 3, 2))
+    monkeypatch.setattr(load, "open_store", lambda options: nullcontext(store))
+    after, times = invoke(str(tmp_path / "edges.csv")).stdout.splitlines()[-2:]
+    assert after.startswith("Next          heat embed --label Node")
+    assert times == "              add --time time to predict future links, not links that are missing now"
 
 
 def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):

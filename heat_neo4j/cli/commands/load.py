@@ -104,3 +104,5 @@ def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[t
     words += [word for key in keys for word in ("--key", key)]
     words += [word for column in columns for word in ("--attribute", column)]
     yield "Next", shlex.join(words)
+    if graph.time is not None:
+        yield "", "add --time time to predict future links, not links that are missing now"

@@ -191,8 +191,8 @@ class Evaluation(Result):
 def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = "") -> Iterator[str]:
     """Yield one line per baseline that beats our rows on the mean of a metric, or a line that none does.
 
-    `metrics` are metrics for which higher is better. A baseline that is better on other metrics gets one line
-    for all of them. `what` describes the setting and is appended to each line.
+    `metrics` are metrics for which higher is better. One more line names the best baseline of each other
+    metric, where it beats us. `what` describes the setting.
     """
     baselines = [row for row in rows if not row.is_ours and row.figures]
     for ours in (row for row in rows if row.is_ours and row.figures):
@@ -207,21 +207,20 @@ def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = ""
             if means and own > means[best_first[0]]:
                 against = f"{own:.4f} against {means[best_first[0]]:.4f} of {best_first[0]}"
                 yield f"{ours.method} beats every baseline on {name}{what}: {against}"
-        for baseline in baselines:
-            better = [
-                METRIC_NAMES[metric]
-                for metric, figure in baseline.figures.items()
-                if metric not in metrics
-                and metric in ours.figures
-                and _is_better(metric, figure.mean, ours.figures[metric].mean)
-            ]
-            if better:
-                yield f"{baseline.method} is better than {ours.method}{what} on {', '.join(better)}"
+        winners: dict[str, list[str]] = {}
+        for metric, figure in ours.figures.items():
+            rivals = [row for row in baselines if metric in row.figures and metric not in metrics]
+            best = max(rivals, key=lambda row: _goodness(metric, row.figures[metric].mean), default=ours)
+            if _goodness(metric, best.figures[metric].mean) > _goodness(metric, figure.mean):
+                winners.setdefault(best.method, []).append(METRIC_NAMES[metric])
+        if winners:
+            listed = "; ".join(f"{method} on {', '.join(names)}" for method, names in winners.items())
+            yield f"{ours.method}{what} loses to {listed}"
 
 
 def _at(values: Sequence[Any], place: int, default: Any) -> Any:
     return values[place] if place < len(values) else default
 
 
-def _is_better(metric: str, one: float, other: float) -> bool:
-    return one < other if metric in _LESS_IS_BETTER else one > other
+def _goodness(metric: str, value: float) -> float:
+    return -value if metric in _LESS_IS_BETTER else value

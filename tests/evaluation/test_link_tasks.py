@@ -136,13 +136,16 @@ def test_the_notes_name_who_wins_and_by_which_figure() -> None:
     assert list(comparison_notes(rows, ("auroc",))) == [
         "HEAT loses to B on AUROC: 0.9021 against 0.9500",
         "HEAT loses to A on AUROC: 0.9021 against 0.9310",
-        "C is better than HEAT on mean rank",
+        "HEAT loses to C on mean rank",
     ]
     assert list(comparison_notes(rows[::3], ("auroc",), " at 2 %")) == [
         "HEAT beats every baseline on AUROC at 2 %: 0.9021 against 0.1000 of C",
-        "C is better than HEAT at 2 % on mean rank",
+        "HEAT at 2 % loses to C on mean rank",
     ]
     assert list(comparison_notes(rows[:1], ("auroc",))) == []
+    for each, hits, ap in zip(rows, (0.5, 0.4, 0.6, 0.7), (0.5, 0.9, 0.8, 0.1), strict=True):
+        each.figures |= {"hits_at_10": Figure((hits,)), "average_precision": Figure((ap,))}
+    assert list(comparison_notes(rows, ("auroc",)))[2:] == ["HEAT loses to C on mean rank, Hits@10; A on AP"]
 
 
 def test_a_figure_is_the_mean_and_deviation_of_its_seeds() -> None:

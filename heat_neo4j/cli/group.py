@@ -27,6 +27,11 @@ from heat_neo4j.errors.redaction import redacted
 
 HELP_ALL = "heat.help_all"  # key of whether the help lists all options, in the context's meta
 NO_HOMES: Mapping[str, str] = MappingProxyType({})
+_SYNONYMS = {
+    "--dim": "--n-components", "--dimension": "--n-components", "--dimensions": "--n-components",
+    "--limit": "--k", "--pattern": "--predict", "--property": "--attribute", "--seed": "--random-state",
+    "--threshold": "--min-probability", "--top": "--k",
+}  # fmt: skip
 INTERRUPTED = 130  # the shell's exit code for a program that Ctrl-C ended: 128 + SIGINT
 
 
@@ -120,6 +125,10 @@ class HeatCommand(click.Command):
             if takes_nodes and error.option_name.lstrip("-").isdigit():
                 hint = "a key that begins with - goes last, after --"
                 raise click.UsageError(f"No such option: {error.option_name}; {hint}", ctx) from error
+            known = {name for parameter in self.params for name in parameter.opts}
+            meant = _SYNONYMS.get(error.option_name)
+            if meant in known and not any(name.startswith(error.option_name) for name in known):
+                raise click.UsageError(f"No such option: {error.option_name}; use {meant}", ctx) from error
             if any("--param" in parameter.opts for parameter in self.params):
                 hint = f"a parameter of the query is -p {error.option_name.lstrip('-')}=VALUE"
                 raise click.UsageError(f"No such option: {error.option_name}; {hint}", ctx) from error

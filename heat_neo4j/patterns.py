@@ -189,9 +189,10 @@ def _parsed(spec: str | Sequence[str]) -> tuple[_Name, _Name, _Name]:
         return source, kind, target
     match = _SPEC.fullmatch(spec.strip())
     if match is None or not match[2]:
+        example = f", such as *-{spec}->*" if spec.isidentifier() else ""
         raise ValueError(
-            f"{spec!r} is not a pattern: write User-RATED->Movie, with * for any name, and names with a "
-            "hyphen in backticks"
+            f"{spec!r} is not a pattern: write User-RATED->Movie, with * for any name{example}, and names "
+            "with a hyphen in backticks"
         )
     source, kind, target = (_unquoted(name) for name in match.groups())
     return source, kind, target

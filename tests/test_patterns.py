@@ -157,6 +157,8 @@ def test_words_choose_patterns(spec, found):
         ("Movie<-RATED-User", "write User-RATED->Movie"),
         ("", "write User-RATED->Movie"),
         (("User", "Movie"), "a source label, a type and a target label"),
+        ("RATED", r"write User-RATED->Movie, with \* for any name, such as \*-RATED->\*, and"),
+        ("User->Movie", r"with \* for any name, and names"),
     ],
 )
 def test_words_that_choose_nothing_are_refused(spec, why):

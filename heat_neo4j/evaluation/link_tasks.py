@@ -38,7 +38,7 @@ from heat_neo4j.linkpred.baselines import (
     popularity,
     truncated_svd,
 )
-from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, hold_out
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.implications import repetitions
 from heat_neo4j.linkpred.items import ease, item_neighbours, rp3beta
@@ -432,7 +432,7 @@ class OwnRows:
     def __init__(self, model: HEAT, on_progress: Progress) -> None:
         self._model, self._on_progress = model, on_progress
         self._fitted: HEAT | None = None
-        self._held_out: HeldOut | None = None
+        self._held_out: tuple[HeldOut, ...] = ()
 
     def methods(self, score: str) -> dict[str, Method]:
         """Return our methods by row name."""
@@ -455,11 +455,11 @@ class OwnRows:
             self._fitted = model.fit(graph, on_progress=self._stage(seed, ""))
         return self._fitted
 
-    def _without(self, graph: Graph, seed: int) -> HeldOut:
+    def _without(self, graph: Graph, seed: int) -> tuple[HeldOut, ...]:
         model = self._fit(graph, seed)
-        if self._held_out is None:
+        if not self._held_out:
             progress = self._stage(seed, "without a tenth of the edges, ")
-            self._held_out = embed_without(model, graph, on_progress=progress)
+            self._held_out = hold_out(model, graph, on_progress=progress)
         return self._held_out
 
     def _stage(self, seed: int, what: str) -> Progress:

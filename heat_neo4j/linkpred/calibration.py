@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
 from heat_neo4j._utils.display import plural
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.graph import Graph
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 _NON_EDGES_PER_EDGE = 5
 _MIN_PAIRS = 10  # minimum number of held-out edges, and of non-edges
 _MOST_OF_SMALL = 0.2  # maximum held-out share of a graph with few edges
+_MOST_TIMES = 4  # that edges of a small graph are held out; more did not improve the ranking
+_EDGES_OF_ALL = 200_000  # edges of the graph, times how often some are held out
 WALKS_HELD_OUT = 0.2
 """Share of the model's walks used to embed the training graph; more walks did not improve the ranking."""
 _LINKS_OF_BIN = 8
@@ -45,19 +47,45 @@ class HeldOut(NamedTuple):
     embedding: Array
 
 
-def embed_without(
+def hold_out(
     model: Estimator, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+) -> tuple[HeldOut, ...]:
+    """Hold out edges as `embed_without` does, several times if the graph is small; see `times_held_out`."""
+    times = times_held_out(graph.n_edges)
+    every = []
+    for time in range(times):
+        progress = prefixed(on_progress, f"{time + 1} of {times}: ") if times > 1 else on_progress
+        every.append(embed_without(model, graph, share=share, on_progress=progress, time=time))
+    return tuple(every)
+
+
+def times_held_out(n_edges: int) -> int:
+    """Return how often edges are held out: four times up to 50,000 edges, once from 100,001 on.
+
+    A small graph has types with so few links that a score fitted to a tenth of them is mostly chance.
+    """
+    return min(max(_EDGES_OF_ALL // max(n_edges, 1), 1), _MOST_TIMES)
+
+
+def embed_without(
+    model: Estimator,
+    graph: Graph,
+    *,
+    share: float = 0.1,
+    on_progress: Progress = no_progress,
+    time: int = 0,
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest with a clone of `model` and the same seed.
 
-    Edges are held out as `latest_and_earlier` does. A node may lose all its edges, to imitate new ones. A
-    graph with fewer than 100 edges loses 10, or a fifth if that is less. Some pairs with several
-    relationships lose only one, see `partly_given_back`. The clone takes a fifth of the walks.
+    Each `time`, from 0 on, adds one to the seed. Edges are held out as `latest_and_earlier` does. A node may
+    lose all its edges, to imitate new ones. A graph with fewer than 100 edges loses 10, or a fifth if that is
+    less. Some pairs with several relationships lose only one, see `partly_given_back`. The clone takes a
+    fifth of the walks.
 
     Raises CalibrationError if `share` is out of range, or fewer than 10 edges or non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
-    seed = draw_seed(model.random_state) if seed is None else seed
+    seed = (draw_seed(model.random_state) if seed is None else seed) + time
     if 0.0 < share < (least := min(_MIN_PAIRS / max(graph.n_edges, 1), _MOST_OF_SMALL)):
         share = least
     try:
@@ -111,7 +139,8 @@ class Reliability:
 
     def log_odds_at(self, probability: float) -> float:
         """Return the lowest score with at least a probability > 0; infinite if none has it."""
-        shares, scores = np.array(self.probability), np.array(self.log_odds)
+        # Rounded as `at` rounds them: many pairs can share the probability that is asked for.
+        shares, scores = np.exp(_logs(np.array(self.probability))), np.array(self.log_odds)
         if probability > shares[-1]:
             return np.inf
         if probability <= shares[0]:

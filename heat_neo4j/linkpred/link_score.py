@@ -27,7 +27,7 @@ from heat_neo4j.linkpred.calibration import (
     CalibrationError,
     HeldOut,
     Reliability,
-    embed_without,
+    hold_out,
     reliability,
 )
 from heat_neo4j.linkpred.features import (
@@ -335,29 +335,36 @@ def fit_link_score(
         If `share` is out of range, or too few edges or non-edges can be held out.
     """
     return link_score(
-        embed_without(model, graph, share=share, on_progress=on_progress), graph, on_progress=on_progress
+        hold_out(model, graph, share=share, on_progress=on_progress), graph, on_progress=on_progress
     )
 
 
 @one_blas_thread()
 def link_score(
-    held_out: HeldOut,
+    held_out: Sequence[HeldOut],
     graph: Graph,
     features: Sequence[str] | None = None,
     on_progress: Progress = no_progress,
 ) -> LinkScore:
     """Fit the score of the common patterns of `graph` to the given held-out links.
 
-    Calls `on_progress` with ("patterns", patterns done, total patterns). Raises CalibrationError if fewer
-    than 10 relationships are held out.
+    Calls `on_progress` with ("patterns", patterns done, total patterns), each time that links were held out.
+    Raises CalibrationError if fewer than 10 relationships are held out.
     """
-    split, points = held_out
     features = features_of(graph) if features is None else features
-    samples = samples_of(held_out, graph, features, on_progress)
+    since = held_out[0].split.since
+    by_time = [samples_of(each, graph, features, on_progress) for each in held_out]
+    if since is not None:  # the latest links are the same each time: only the first measures the score
+        by_time[1:] = [{name: each.only_fitted() for name, each in own.items()} for own in by_time[1:]]
+    samples = {name: Sample.joined([own[name] for own in by_time]) for name in by_time[0]}
     if sum(each.n_links for each in samples.values()) < _FEWEST:
         raise CalibrationError(
             f"no link score: fewer than {_FEWEST} relationships of the patterns can be held out"
         )
+    edges, others = (
+        np.concatenate([pair_distances(points, getattr(split, of)) for split, points in held_out])
+        for of in ("test_edges", "test_non_edges")
+    )
     whole = _Fit.of(samples)
     score = LinkScore(
         features=(*features, "direction"),
@@ -367,33 +374,30 @@ def link_score(
         direction_features=DIRECTION,
         figures={},
         **whole.of_patterns(),
-        n_edges=len(split.test_edges),
-        n_non_edges=len(split.test_non_edges),
-        distance_auroc=auroc(
-            -pair_distances(points, split.test_edges), -pair_distances(points, split.test_non_edges)
-        ),
-        since=split.since_text,
+        n_edges=len(edges),
+        n_non_edges=len(others),
+        distance_auroc=auroc(-edges, -others),
+        since=held_out[0].split.since_text,
     )
     folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(FOLDS)]
     log_odds = {
         name: np.choose(sample.fold, [_log_odds(sample, each, name) for each in folds])
         for name, sample in samples.items()
     }
-    is_later = split.since is not None and graph.relationships is not None
-    score = _with_isolated(score, samples, split.train.degrees, log_odds, is_later=is_later)
-    if is_later:
-        score = _with_ages(score, samples, ages(split.train), log_odds)
+    is_later = since is not None and graph.relationships is not None
+    score = _with_isolated(score, samples, log_odds, is_later=is_later)
+    if is_later:  # only pairs of the first time are candidates
+        score = _with_ages(score, samples, ages(held_out[0].split.train), log_odds)
     measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
     figures = {name: _figures(sample, folds, name, log_odds[name]) for name, sample in samples.items()}
     return replace(
-        score, reliability=_curves(measured, samples, lacks_as_many=split.since is None), figures=figures
+        score, reliability=_curves(measured, samples, lacks_as_many=since is None), figures=figures
     )
 
 
 def _with_isolated(
     score: LinkScore,
     samples: Mapping[str, Sample],
-    degrees: Rows,
     log_odds: dict[str, Array],
     *,
     is_later: bool,
@@ -405,12 +409,11 @@ def _with_isolated(
     """
     heights = {}
     for name, sample in samples.items():
-        is_isolated = degrees[sample.pairs] == 0
         heights[name] = np.log(sample.share_linked)
         if is_later:
             measured = _Measured.of(sample, log_odds[name])
-            heights[name][0] += measured.shift_of(is_isolated[sample.is_candidate, 0])
-        log_odds[name] = log_odds[name] + is_isolated @ heights[name]
+            heights[name][0] += measured.shift_of(sample.is_lost[sample.is_candidate, 0])
+        log_odds[name] = log_odds[name] + sample.is_lost @ heights[name]
     if not np.any(list(heights.values())):
         return score
     return replace(
@@ -485,7 +488,7 @@ class _Measured(NamedTuple):
             half,
             sample.standing[own],
             sample.share[own],
-            sample.is_lost[own],
+            sample.is_lost[own].any(axis=1),
         )
 
     def shift_of(self, apart: NDArray[np.bool_]) -> float:
@@ -556,8 +559,8 @@ def _log_odds(sample: Sample, score: LinkScore, name: str) -> Array:
         columns.append(log_expit(scaled @ np.array(score.directions[name])))
     total = np.full(len(sample.pairs), table[0][0])
     for column, knots, heights in zip(columns, score.knots, table[1:], strict=False):
-        if not np.isnan(column).all():
-            total += interpolated(column, np.array(knots), np.array(heights))
+        known = ~np.isnan(column)
+        total[known] += interpolated(column[known], np.array(knots), np.array(heights))
     return total
 
 
@@ -651,13 +654,15 @@ def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Ar
     weight = sample.weight[sample.is_candidate]
     columns = dict(zip(folds[0].features, sample.values.T, strict=False))
     others = {each: columns[of] for each, of in _BASELINES.items() if of in columns}
-    scores = {each: column[sample.is_candidate] for each, column in others.items() if not np.isnan(column[0])}
+    scores = {
+        each: column[sample.is_candidate] for each, column in others.items() if not np.isnan(column).any()
+    }
     ranked = rankings(
-        sample.pairs[sample.is_candidate, 0],
+        sample.place[sample.is_candidate],
         is_link,
         {"": log_odds, **scores},
-        len(sample.links),
-        len(np.unique(sample.links[:, 0])),
+        sample.n_asked,
+        sample.n_sources,
     )
     own = ranked.pop("")
     best = max(ranked, key=lambda each: ranked[each].mrr, default=None)
@@ -671,7 +676,7 @@ def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Ar
         baseline=best,
         baseline_mrr=None if best is None else ranked[best].mrr,
         direction_accuracy=accuracy,
-        recall=float(is_link.sum() / max(len(sample.links), 1)),
+        recall=float(is_link.sum() / max(sample.n_asked, 1)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,15 @@ FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 
 
 class Sample(NamedTuple):
-    """Sampled pairs of a pattern with features: candidates of sampled sources, held-out links, negatives."""
+    """Sampled pairs of a pattern with features: candidates of sampled sources, held-out links, negatives.
+
+    Counts are sums over the times that links are held out.
+    """
 
     n_relationships: int
     n_links: int  # held-out links of the pattern
-    links: Rows  # held-out links of the sources sampled with all candidates, (l, 2)
+    n_asked: int  # held-out links of the sources sampled with all candidates
+    n_sources: int  # sources of these links
     pairs: Rows  # (m, 2)
     place: Rows  # of each pair's source among the sources of the pattern; rows may alternate between labels
     is_link: NDArray[np.bool_]
@@ -45,18 +49,51 @@ class Sample(NamedTuple):
     is_candidate: NDArray[np.bool_]  # candidates of sampled sources, sorted by source
     weight: Array  # sampling weight of a candidate
     offset: Array  # log odds correction for sampling: minus the log of the pair's sampling rate
-    values: Array = np.empty((0, 0))  # (m, K); NaN if the pattern lacks the feature
+    values: Array = np.empty((0, 0))  # (m, K); NaN if the training graph lacks the feature
     direction: Array | None = None  # (m, D) direction features
     one_way: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # held-out and not reciprocated
     standing: Array = np.empty(0)  # for how many pairs of the whole graph a pair stands, see `_End`
     share_linked: tuple[float, float] = (1.0, 1.0)  # share of isolated sources, and targets, that get links
     share: Array = np.empty(0)  # product of these shares over the isolated ends of a pair
-    is_lost: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # an end has lost all its edges
+    is_lost: NDArray[np.bool_] = np.empty((0, 2), dtype=np.bool_)  # the source, the target has lost all edges
 
     @property
     def fold(self) -> Rows:
         """Fold of each pair, by source."""
         return self.place % FOLDS
+
+    def only_fitted(self) -> Self:
+        """Return the sample without candidates, to fit a score to but not to measure it on."""
+        nothing = np.zeros(len(self.pairs), dtype=np.bool_)
+        return self._replace(n_relationships=0, n_links=0, n_asked=0, n_sources=0, is_candidate=nothing)
+
+    @classmethod
+    def joined(cls, samples: Sequence[Sample]) -> Sample:
+        """Join samples of one pattern, of links held out at different times.
+
+        A score is fitted to all links, but to each time's share of the other pairs: more take longer and do
+        not improve the ranking.
+        """
+        first, starts, times = samples[0], [0], len(samples)
+        for sample in samples:
+            # A source keeps its fold, and its half of each fold.
+            taken = starts[-1] + int(sample.place.max(initial=-1)) + 1
+            starts.append(-(-taken // (2 * FOLDS)) * 2 * FOLDS)
+        columns: dict[str, Any] = {}
+        for name in cls._fields:
+            own = [getattr(sample, name) for sample in samples]
+            if isinstance(own[0], np.ndarray):
+                columns[name] = np.concatenate(own)
+            elif isinstance(own[0], int):
+                columns[name] = sum(own)
+        places = [sample.place + start for sample, start in zip(samples, starts, strict=False)]
+        shares = np.mean([sample.share_linked for sample in samples], axis=0)
+        columns |= {"place": np.concatenate(places), "share_linked": tuple(shares.tolist())}
+        columns["is_fitted"] &= columns["is_link"] | np.concatenate(
+            [np.arange(len(sample.pairs)) % times == time for time, sample in enumerate(samples)]
+        )
+        columns["offset"] += np.log(times)
+        return first._replace(**columns)
 
 
 def name_of(pattern: Pattern | None) -> str:
@@ -146,7 +183,7 @@ def _sample(
         standing=standing,
         share_linked=share_linked,
         share=np.where(is_lost, share_linked, 1.0).prod(axis=1),
-        is_lost=is_lost.any(axis=1),
+        is_lost=is_lost,
         offset=drawn.offset + np.where(is_lost.any(axis=1), 0.0, np.log(oversampled)),
         values=np.column_stack(values),
         direction=direction,
@@ -273,10 +310,12 @@ def _draw(
     rate = _rate(candidates, fitted, pairs) + as_candidate
     share = max(len(fitted), 1) / max(int(is_fitted.sum()), 1)
     is_candidate &= ~np.isin(codes, held[~is_measured] @ (n, 1))
+    measured_links = held[is_measured & np.isin(held[:, 0], drawn.sources)]
     return Sample(
         n_relationships=len(own),
         n_links=int(is_measured.sum()),
-        links=held[is_measured & np.isin(held[:, 0], drawn.sources)],
+        n_asked=len(measured_links),
+        n_sources=len(np.unique(measured_links[:, 0])),
         pairs=pairs,
         place=np.searchsorted(candidates.sources, pairs[:, 0]),
         is_link=is_link,

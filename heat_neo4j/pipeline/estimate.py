@@ -22,7 +22,7 @@ from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.embedding.hierarchical_types import find_hierarchies
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without
+from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without, times_held_out
 from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
@@ -293,15 +293,16 @@ class _Pilot(NamedTuple):
         if size.link_score:
             with suppress(CalibrationError):  # the graph is too small for a score
                 tiny = part_of(graph, _TRIAL_NODES)
-                link_score(embed_without(self.model, tiny), tiny)  # the first one compiles
+                link_score([embed_without(self.model, tiny)], tiny)  # the first one compiles
                 held_out = embed_without(self.model, graph)
                 began = perf_counter()
-                score = link_score(held_out, graph)
+                score = link_score([held_out], graph)
                 growth = self.denser(size) * (size.nodes / self.size.nodes) ** _SCORE_GROWTH
                 walks = max(round(WALKS_HELD_OUT * size.walks_per_node), 1)
                 again = replace(size, walks_per_node=walks).pairs / max(size.pairs, 1)
                 again *= sum(self.training(size).values())
-                stages["calibrate"] = again + (perf_counter() - began) * growth
+                once = again + (perf_counter() - began) * growth
+                stages["calibrate"] = once * times_held_out(size.relationships)
         known: list[tuple[Pattern | None, int]] = [(None, graph.n_edges)]
         if graph.relationships is not None:
             known = list(counted_patterns(graph)[0].items())

@@ -1,6 +1,6 @@
 """Full training, training from the published points, alignment, coordinates, and the link model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, hold_out
 from heat_neo4j.linkpred.link_score import LinkScore, link_score
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
@@ -52,7 +52,7 @@ class LinkModel(NamedTuple):
 
     score: LinkScore | None  # None: links are ranked by distance, without a probability
     notes: tuple[str, ...] = ()  # why there is no score although the options request one
-    held_out: HeldOut | None = None  # the held-out edges it was fitted to, if it was fitted now
+    held_out: HeldOut | None = None  # the edges held out the first time, if it was fitted now
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data for a run's parameters, from which `fit_link_model` restores it."""
@@ -152,10 +152,11 @@ def fit_link_model(
         return NO_LINK_MODEL
     if not links.needs_training(parameters):
         return LinkModel(LinkScore.from_dict(parameters["link_score"]))
-    held_out, progress = None, prefixed(on_progress, "probability: ")
+    held_out: Sequence[HeldOut | None] = (None,)
+    progress = prefixed(on_progress, "probability: ")
     try:
-        held_out = embed_without(model, graph, on_progress=progress)
+        held_out = hold_out(model, graph, on_progress=progress)
         score = link_score(held_out, graph, on_progress=progress)
-        return LinkModel(score, held_out=held_out)
+        return LinkModel(score, held_out=held_out[0])
     except CalibrationError as error:
-        return LinkModel(None, (_NO_SCORE.format(error),), held_out)
+        return LinkModel(None, (_NO_SCORE.format(error),), held_out[0])

@@ -53,8 +53,8 @@ class LinkOptions:
         Drop links that your relationships rule out, such as a second director of a film.
     score : {"link", "distance"}
         Rank by the link score of distance, degrees, paths and attributes, or by the distance alone. The link
-        score, a `LinkScore`, also gives each link a probability. To fit it, HEAT is trained once more without
-        a tenth of the edges and with a fifth of the walks.
+        score, a `LinkScore`, also gives each link a probability. To fit it, HEAT is trained again without a
+        tenth of the edges and with a fifth of the walks; four times if there are up to 50,000 edges.
 
     Raises
     ------

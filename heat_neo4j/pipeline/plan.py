@@ -356,7 +356,7 @@ def _training(job: Job, mode: str, state: GraphState) -> str:
 def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
     what = "score and probabilities"
     if links.needs_training(parameters):
-        return f"train once more, without a tenth of the edges, for the links' {what}"
+        return f"train again without a tenth of the edges, for the links' {what}"
     return f"keep the published {what}" if links.has_probability else "none: links get no probability"
 
 

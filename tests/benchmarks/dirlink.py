@@ -31,7 +31,7 @@ from scipy import sparse
 
 from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.calibration import embed_without
+from heat_neo4j.linkpred.calibration import hold_out
 from heat_neo4j.linkpred.candidates import relationships_of
 from heat_neo4j.linkpred.features import FEATURES
 from heat_neo4j.linkpred.link_score import link_score
@@ -138,7 +138,7 @@ def measure(case: Case, seed: int, features: Mapping[str, Sequence[str]]) -> tup
     graph, edges, others = case
     start = process_time()
     model = HEAT(random_state=seed).fit(graph)
-    held_out = embed_without(model, graph)
+    held_out = hold_out(model, graph)
     found, seconds = [], 0.0
     for chosen in features.values():
         scorer = link_score(held_out, graph, chosen).scorers(model.embedding_, graph)(CITES)

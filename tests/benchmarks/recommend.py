@@ -37,8 +37,8 @@ from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, Limits, held_out_links, measure_links
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.linkpred import calibration
 from heat_neo4j.linkpred.baselines import popularity, truncated_svd
-from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
 from heat_neo4j.linkpred.items import item_neighbours
 from heat_neo4j.linkpred.link_score import link_score
@@ -129,7 +129,7 @@ def hold_out(graph: Graph, pattern: Pattern, seed: int) -> EdgeSplit:
 def ours(train: Graph, pattern: Pattern, seed: int, *, ablation: bool) -> Iterator[tuple[str, Find]]:
     """Yield the link score, at the defaults, that without each group of features, and the distance."""
     model = HEAT(random_state=seed).fit(train)
-    held_out = embed_without(model, train)
+    held_out = calibration.hold_out(model, train)
 
     def combined(features: Sequence[str]) -> DirectedScorer:
         return link_score(held_out, train, features).scorers(model.embedding_, train)(pattern)

@@ -159,7 +159,7 @@ def show(name: str) -> None:
     for left_out, features in {"": (), **WITHOUT}.items():
         start = process_time()
         kept = tuple(each for each in FEATURES if each not in features)
-        every = link_score(held_out, graph, kept).figures.values()
+        every = link_score([held_out], graph, kept).figures.values()
         found = np.mean(
             [
                 (each.mrr, each.hits_at_10 or 0.0, each.precision_at_written or 0.0)

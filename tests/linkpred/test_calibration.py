@@ -20,7 +20,9 @@ from heat_neo4j.linkpred.calibration import (
     CalibrationError,
     Reliability,
     embed_without,
+    hold_out,
     reliability,
+    times_held_out,
 )
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.splits import latest_and_earlier, split_edges
@@ -68,6 +70,18 @@ def test_training_sees_the_split_alone_with_fewer_walks() -> None:
     assert not train.adjacency[split.test_edges[:, 0], split.test_edges[:, 1]].any()
     assert (walks, seed) == (round(10 * WALKS_HELD_OUT), 4)
     np.testing.assert_array_equal(found, lift(points))
+
+
+def test_a_small_graph_holds_out_other_edges_each_time() -> None:
+    graph = communities()
+    every = hold_out(Fixed(np.zeros((120, 2)), random_state=4), graph)
+    first = embed_without(Fixed(np.zeros((120, 2)), random_state=4), graph)
+    np.testing.assert_array_equal(every[0].split.test_edges, first.split.test_edges)
+    codes = [set((each.split.test_edges @ (120, 1)).tolist()) for each in every]
+    shared = [len(one & other) / len(one) for one, other in pairwise(codes)]
+    assert len(every) == 4
+    assert max(shared) < 0.4  # a tenth by chance
+    assert [times_held_out(n) for n in (0, 50_000, 66_667, 100_000, 100_001)] == [4, 4, 2, 2, 1]
 
 
 def test_a_node_may_lose_all_its_edges() -> None:

@@ -171,7 +171,7 @@ def fitted() -> tuple[Graph, dict[str, np.ndarray], LinkScore]:
     kept = {kind: np.delete(pairs, np.s_[7::20], axis=0) for kind, pairs in triples.items() if kind in KINDS}
     graph = typed(240, {**triples, **kept})
     split = partly_given_back(latest_or_random(graph, 0.2, 0, non_edges_per_edge=5), graph, 0)
-    return graph, missing, link_score(HeldOut(split, points(240)), graph)
+    return graph, missing, link_score([HeldOut(split, points(240))], graph)
 
 
 def points(n: int) -> np.ndarray:

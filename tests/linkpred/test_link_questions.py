@@ -71,7 +71,7 @@ def points(model, graph):
 
 @pytest.fixture(scope="module")
 def score(model, graph):
-    return link_score(embed_without(model, graph), graph)
+    return link_score([embed_without(model, graph)], graph)
 
 
 def joined(graph, kind, a, b):

@@ -38,7 +38,7 @@ def scorer() -> LinkScorer:
     """Return the scorer of the commoner type."""
     points, graph = made()
     split = split_edges(graph, 0.1, random_state=0, non_edges_per_edge=5)
-    score = link_score(HeldOut(split, points), graph)
+    score = link_score([HeldOut(split, points)], graph)
     return score.scorers(points, graph)(patterns_of(graph)[0])
 
 

@@ -34,7 +34,7 @@ def made() -> tuple[np.ndarray, Graph, LinkScore, list[tuple[str, int, int]]]:
     points = lift(rng.normal(size=(N, 3)))
     told: list[tuple[str, int, int]] = []
     split = split_edges(graph, 0.1, random_state=0, non_edges_per_edge=5)
-    score = link_score(HeldOut(split, points), graph, on_progress=lambda *each: told.append(each))
+    score = link_score([HeldOut(split, points)], graph, on_progress=lambda *each: told.append(each))
     return points, graph, score, told
 
 

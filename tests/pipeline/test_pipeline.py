@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 NODES = 60
 PAPERS = Projection(["RefreshPaper"], ["REFRESH_CITES"], attributes=["words"], key="key")
 NAMES = WriteNames("fresh")
-LINKS = LinkOptions(k=3)
+LINKS = LinkOptions(k=3, min_probability=0.0)
 
 
 def new_model(**changed):
@@ -92,7 +92,7 @@ def test_what_was_computed_is_what_is_published(store, cypher):
     report = embed(store, PAPERS, model, model=NAMES.model, links=LINKS, coordinates="hyperboloid")
     graph = store.read_graph(PAPERS)
     assert np.array_equal(store.read_embedding(graph, NAMES.model), model.embedding_)
-    found = predict_links(model, graph, k=3, score=report.score)
+    found = predict_links(model, graph, k=3, score=report.score, min_probability=0.0)
     assert without_run(predicted(cypher)) == as_read(found)
     assert set(runs_in_graph(cypher, "RefreshPaper", NAMES)["plain links"]) == {report.run.run_id}
     (record,) = store.runs("fresh")
@@ -219,7 +219,7 @@ def test_predict_fits_the_score_that_the_run_did_not(store, cypher):
     embed(store, PAPERS, new_model(), model=NAMES.model, links=None)
     stages = set()
     report = predict(store, "fresh", links=LINKS, on_progress=lambda stage, *_: stages.add(stage))
-    assert "probability: train" in stages
+    assert "probability: 1 of 4: train" in stages
     wanted = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS).score
     assert report.score == wanted
 
@@ -299,7 +299,7 @@ def test_the_link_score_ranks_the_links_and_is_kept_for_the_next_day(store, cyph
     links = LinkOptions(k=3, score="link")
     report = embed(store, PAPERS, model, model=NAMES.model, links=links)
     graph = store.read_graph(PAPERS)
-    found = predict_links(model, graph, k=3, score=report.score)
+    found = predict_links(model, graph, k=3, score=report.score, min_probability=0.0)
     assert without_run(predicted(cypher)) == as_read(found)
     ranked = sorted(predicted(cypher).values(), key=lambda p: p["rank"])
     assert [p["probability"] for p in ranked] == sorted((p["probability"] for p in ranked), reverse=True)

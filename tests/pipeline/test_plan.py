@@ -348,7 +348,7 @@ COMPARED = {**READ, "compare": "with the graph of run run 1"}
 EDGES = "AUROC of edges held out against"
 JUDGED = f"{EDGES} the last run's and that of degrees; how far nodes moved"
 BY_SCORE = "by link score, of probability 0.05 or more"
-TRAINED_AGAIN = "train once more, without a tenth of the edges, for the links'"
+TRAINED_AGAIN = "train again without a tenth of the edges, for the links'"
 BY_ALL = {"link_score": {"features": ["distance", "chain", "direction"]}}
 BOTH = {"publish": "coordinates and links of model 'heat'"}
 

@@ -63,7 +63,7 @@ def drift() -> object:
 
 @cache
 def score() -> LinkScore:
-    return link_score(held_out(1500, 12_000), near_pairs(1500, 12_000))
+    return link_score([held_out(1500, 12_000)], near_pairs(1500, 12_000))
 
 
 def fitted_score() -> object:

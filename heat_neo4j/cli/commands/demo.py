@@ -40,9 +40,9 @@ Which module of Python's standard library imports which? That graph goes into a 
 machine, is embedded in hyperbolic space, and answers five questions in Cypher.
 """
 PROBABILITY = f"""
-   probability: the share of links among pairs with such a score, if imports are missing. Modules with
-   fewer than {FEW} or more than {HUB} neighbours are left out: the former have too little data, the latter
-   are near all."""
+   probability: the share of links among pairs with such a score, if a tenth of the imports is missing.
+   Modules with fewer than {FEW} or more than {HUB} neighbours are left out: the former have too little
+   data, the latter are near all."""
 EXAMPLE = """
 heat demo
 heat demo --picture library.svg

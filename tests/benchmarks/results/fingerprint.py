@@ -53,7 +53,7 @@ def _parts() -> Iterator[str]:
         yield _text(link_auroc(model.embedding_, split), reconstruction_auroc(model.embedding_, graph))
     model = HEAT(3, walks_per_node=2, n_threads=1, random_state=1)
     yield _text(both_scores(model, split, 1))
-    yield _text(link_score(embed_without(model, directed), directed).to_dict())
+    yield _text(link_score([embed_without(model, directed)], directed).to_dict())
     for name, method in BASELINES.items():
         if _SLOW not in name:
             yield _text(method(split.train, 1)(None).pairs(split.test_edges).tolist())

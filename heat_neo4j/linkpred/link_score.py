@@ -488,7 +488,7 @@ class _Measured(NamedTuple):
             half,
             sample.standing[own],
             sample.share[own],
-            sample.is_lost[own].any(axis=1),
+            np.asarray(sample.is_lost[own].any(axis=1)),
         )
 
     def shift_of(self, apart: NDArray[np.bool_]) -> float:

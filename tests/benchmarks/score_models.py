@@ -139,8 +139,8 @@ def figures(sample: Sample, model: Model) -> Figures:
         sample.pairs[own, 0],
         sample.is_link[own],
         {"": scores[own]},
-        len(sample.links),
-        len(np.unique(sample.links[:, 0])),
+        sample.n_asked,
+        sample.n_sources,
     )[""]
     precision = precision_at(sample.n_relationships, scores[own], sample.is_link[own], sample.weight[own])
     return ranked.mrr, ranked.hits_at_10, precision or 0.0

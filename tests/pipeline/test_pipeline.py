@@ -200,12 +200,15 @@ def test_predict_reads_coordinates_back_and_reuses_the_score(store, cypher):
     first = embed(store, PAPERS, new_model(), model=NAMES.model, links=LINKS)
     stages = set()
     report = predict(
-        store, "fresh", links=LinkOptions(k=5, max_links=20), on_progress=lambda stage, *_: stages.add(stage)
+        store,
+        "fresh",
+        links=LinkOptions(k=5, max_links=20, min_probability=0.0),
+        on_progress=lambda stage, *_: stages.add(stage),
     )
     assert not {stage for stage in stages if "train" in stage}
     graph = store.read_graph(PAPERS)
     points = store.read_embedding(graph, NAMES.model)
-    found = predict_links(points, graph, k=5, max_links=20, score=first.score)
+    found = predict_links(points, graph, k=5, max_links=20, score=first.score, min_probability=0.0)
     assert without_run(predicted(cypher)) == as_read(found)
     assert report.run.parts == ("links",)
     assert report.run.parameters["embedding_run"] == first.run.run_id
@@ -296,7 +299,7 @@ def test_what_attributes_tell_of_links_is_recorded(store, cypher):
 
 def test_the_link_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):
     model = new_model()
-    links = LinkOptions(k=3, score="link")
+    links = LinkOptions(k=3, score="link", min_probability=0.0)
     report = embed(store, PAPERS, model, model=NAMES.model, links=links)
     graph = store.read_graph(PAPERS)
     found = predict_links(model, graph, k=3, score=report.score, min_probability=0.0)
@@ -306,7 +309,7 @@ def test_the_link_score_ranks_the_links_and_is_kept_for_the_next_day(store, cyph
     (record,) = store.runs("fresh")
     assert LinkScore.from_dict(record.parameters["link_score"]) == report.score
     before = without_run(predicted(cypher))
-    again = predict(store, "fresh", links=LinkOptions(k=3))
+    again = predict(store, "fresh", links=LINKS)
     assert again.score == report.score
     assert again.run.parameters["links"]["score"] == "link"
     assert "probability: train" not in again.run.stage_seconds

@@ -286,7 +286,8 @@ def test_links_below_the_least_probability_are_left_out_with_a_note(model: HEAT)
     np.testing.assert_array_equal(likely.probability, whole.probability[kept])
     np.testing.assert_array_equal(likely.target, whole.target[kept])
     (note,) = (each for each in likely.notes if "left out" in each)
-    assert note.startswith(f"links with a probability below `min_probability`, {least:g}, are left out")
+    left_out = f"links with a probability below `min_probability`, {least:g}, are left out"
+    assert note == f"{left_out}; none remain for User-LIKED->Item"
     assert (likely.search["min_probability"], whole.search["min_probability"]) == (least, 0.0)
     none = predict_links(model, model.graph_, 4, min_probability=0.1)
     assert (len(none), none.probability) == (0, None)

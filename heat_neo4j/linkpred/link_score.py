@@ -117,7 +117,7 @@ class LinkScore:
     figures : mapping of str to PatternFigures
         Ranking metrics of each pattern.
     n_edges, n_non_edges : int
-        Number of them held out, of all types.
+        Number of them held out, of all types; sums over the times that edges are held out.
     distance_auroc : float
         AUROC of the distance alone on the held-out edges and non-edges.
     since : str, optional
@@ -311,8 +311,8 @@ def fit_link_score(
     """Fit a link score: distance, degrees, common neighbours, paths, attributes and directions combined.
 
     Trains a clone of `model` with the same parameters and seed, but fewer walks, on the graph without `share`
-    of its edges, chosen at random. If edges have times, it also lacks the latest: probabilities are measured
-    on them. `model` itself is not changed.
+    of its edges, chosen at random; up to four times in a small graph, see `times_held_out`. If edges have
+    times, it also lacks the latest: probabilities are measured on them. `model` itself is not changed.
 
     Parameters
     ----------
@@ -416,16 +416,11 @@ def _with_isolated(
         log_odds[name] = log_odds[name] + sample.is_lost @ heights[name]
     if not np.any(list(heights.values())):
         return score
-    return replace(
-        score,
-        features=(*score.features[:-1], *ISOLATED, score.features[-1]),
-        knots=_before_last(score.knots, (0.0, 1.0), (0.0, 1.0)),
-        common=_before_last(score.common, (0.0, 0.0), (0.0, 0.0)),
-        tables={
-            name: _before_last(each, *((0.0, height) for height in heights[name].tolist()))
-            for name, each in score.tables.items()
-        },
-    )
+    for end, feature in enumerate(ISOLATED):
+        score = _with_feature(
+            score, feature, (0.0, 1.0), {name: (0.0, each[end]) for name, each in heights.items()}
+        )
+    return score
 
 
 def _with_ages(
@@ -436,8 +431,6 @@ def _with_ages(
     They are measured on the latest links, because the earlier ones, which the score is fitted to, do not
     show that nodes that get no links any more are unlikely to get one.
     """
-    features, knots = list(score.features), list(score.knots)
-    common, tables = list(score.common), {name: list(each) for name, each in score.tables.items()}
     for end, feature in enumerate(AGES):
         own = {name: age[each.pairs[:, end]] for name, each in samples.items()}
         values = np.concatenate([own[name][each.is_candidate] for name, each in samples.items()])
@@ -445,25 +438,30 @@ def _with_ages(
         places = np.unique(np.quantile(values, _AGES)) if values.size else values
         if len(places) < 2:
             continue
-        features.insert(-1, feature)
-        knots.insert(-1, (-1.0, *places))
-        common.insert(-1, (0.0,) * (len(places) + 1))
+        knots, heights = (-1.0, *places), {}
         for name, sample in samples.items():
             measured = _Measured.of(sample, log_odds[name])
-            heights = (0.0, *measured.terms_of(own[name][sample.is_candidate], places))
-            log_odds[name] = log_odds[name] + np.interp(own[name], knots[-2], heights)
-            tables[name].insert(-1, heights)
+            heights[name] = (0.0, *measured.terms_of(own[name][sample.is_candidate], places))
+            log_odds[name] = log_odds[name] + np.interp(own[name], knots, heights[name])
+        score = _with_feature(score, feature, knots, heights)
+    return score
+
+
+def _with_feature(
+    score: LinkScore, feature: str, knots: Sequence[float], heights: Mapping[str, Sequence[float]]
+) -> LinkScore:
+    """Add a feature before the direction, with each pattern's heights at its knots; 0 for other patterns."""
+
+    def added(table: Table, row: Sequence[float]) -> Table:
+        return (*table[:-1], tuple(map(float, row)), table[-1])
+
     return replace(
         score,
-        features=tuple(features),
-        knots=tuple(tuple(map(float, each)) for each in knots),
-        common=tuple(common),
-        tables={name: tuple(tuple(map(float, each)) for each in table) for name, table in tables.items()},
+        features=(*score.features[:-1], feature, score.features[-1]),
+        knots=added(score.knots, knots),
+        common=added(score.common, (0.0,) * len(knots)),
+        tables={name: added(each, heights[name]) for name, each in score.tables.items()},
     )
-
-
-def _before_last(table: Table, *rows: tuple[float, ...]) -> Table:
-    return (*table[:-1], *rows, table[-1])
 
 
 class _Measured(NamedTuple):

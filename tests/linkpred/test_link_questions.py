@@ -260,6 +260,16 @@ def test_shared_attributes_are_those_with_the_same_value(graph, points):
     assert explain_pair(points, graph, RATED, (0, one)).attributes == ()
 
 
+def with_attributes(graph, table):
+    encoded = table.finish(np.arange(N))
+    return replace(
+        graph,
+        attributes=encoded.matrix,
+        attribute_names=encoded.names,
+        provenance=Provenance(attribute_recipe=encoded.recipe),
+    )
+
+
 def test_values_that_two_nodes_lack_are_not_shared(graph, points):
     is_user = graph.labels["User"]
     attributes = [Attribute("age"), Attribute("born", "User"), Attribute("city")]
@@ -271,13 +281,7 @@ def test_values_that_two_nodes_lack_are_not_shared(graph, points):
         "city": [None] * (N - 9) + ["Graz"] * 9,
     }
     table.add(np.arange(N), values)
-    encoded = table.finish(np.arange(N))
-    told = replace(
-        graph,
-        attributes=encoded.matrix,
-        attribute_names=encoded.names,
-        provenance=Provenance(attribute_recipe=encoded.recipe),
-    )
+    told = with_attributes(graph, table)
 
     def shared(pattern, *pair):
         return explain_pair(points, told, pattern, pair).attributes
@@ -292,15 +296,9 @@ def test_texts_that_hardly_agree_share_nothing(graph, points):
     words = np.random.default_rng(0).integers(0, 200, (N, 20))
     table = AttributeTable([Attribute("plot", text=True)], N, max_categories=9, labels=graph.labels)
     table.add(np.arange(N), {"plot": [" ".join(f"w{word}" for word in text) for text in words]})
-    encoded = table.finish(np.arange(N))
-    told = replace(
-        graph,
-        attributes=encoded.matrix,
-        attribute_names=encoded.names,
-        provenance=Provenance(attribute_recipe=encoded.recipe),
-    )
+    told = with_attributes(graph, table)
     first, second = np.triu_indices(USERS, 1)
-    cosines = Words.of(encoded.matrix).cosines(first, second)
+    cosines = Words.of(told.attributes).cosines(first, second)
     assert ((cosines > 0.0) & (cosines < 0.005)).any()
     for cosine, *pair in zip(cosines.tolist(), first.tolist(), second.tolist(), strict=True):
         found = explain_pair(points, told, FOLLOWS, tuple(pair)).attributes

@@ -448,6 +448,13 @@ def test_a_small_graph_is_measured_on_links_held_out_several_times() -> None:
         for first, sample, end in zip((0, *ends), own, ends, strict=False):
             np.testing.assert_array_equal(whole.fold[first:end], sample.fold)
             np.testing.assert_array_equal(whole.values[first:end], sample.values)
+        others = np.concatenate([each.is_fitted & ~each.is_link for each in own])
+        kept = whole.is_fitted & ~whole.is_link
+        assert not (kept & ~others).any()
+        assert kept.sum() == pytest.approx(others.sum() / 4, rel=0.1)
+        # All links beside a quarter of the others: the odds of a link are four times those of one time.
+        odds = np.exp(np.concatenate([each.offset for each in own]))
+        np.testing.assert_allclose(np.exp(whole.offset), 4.0 * odds)
         # Without a few links, a training graph can lack a feature that others have.
         own[0].values[:, :3] = np.nan
         alone = np.concatenate([module._log_odds(each, score, name) for each in own])

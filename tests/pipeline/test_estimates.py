@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.graph import Relationships
+from heat_neo4j.pipeline import estimate as estimate_module
 from heat_neo4j.pipeline.estimate import _with_columns, estimate, part_of
 from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _similarity, _training, memory_of
 from tests.support.made_graph import made_graph
@@ -42,6 +44,22 @@ def random_graph(size, seed=0):
 
 def needs(size, read_seconds=0.0):
     return estimate(size, HEAT(n_threads=size.threads, random_state=0), made_graph(size, 1000), read_seconds)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _work_is_time():
+    """A trained pair takes a microsecond, and what the pilot times a second: other processes may be busy."""
+    fit = HEAT.fit
+
+    def fit_by_work(model, *args, **more):
+        fit(model, *args, **more)
+        model.training_["seconds"]["train"] = 1e-6 * model.n_pairs_
+        return model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HEAT, "fit", fit_by_work)
+        patch.setattr(estimate_module, "perf_counter", count().__next__)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +158,7 @@ def test_the_time_of_a_hierarchy_is_that_of_its_own_training():
     assert list(expected.seconds) == ["read", "walks", "train", "write", "index"]
     assert model.training_["hierarchy"]["pairs"] == pytest.approx(size.closure, rel=0.1)
     took = model.training_["seconds"]["train"]
-    assert expected.seconds["train"] == pytest.approx(took, rel=1.0)  # other processes may be busy
+    assert expected.seconds["train"] == pytest.approx(took, rel=0.1)
 
 
 def test_an_estimate_names_what_looks_like_a_hierarchy():
@@ -317,7 +335,7 @@ def test_time_grows_with_the_pairs_and_what_is_written():
     plain = replace(TINY, patterns=())
     first, longer = (needs(replace(plain, n_epochs=epochs)) for epochs in (1, 50))
     assert list(first.seconds) == ["read", "walks", "train", "write", "index"]
-    assert longer.seconds["train"] > 5 * first.seconds["train"]
+    assert longer.seconds["train"] == pytest.approx(50 * first.seconds["train"], rel=0.01)
     next_one = needs(replace(plain, replaces=True))
     assert next_one.seconds["index"] > 3 * first.seconds["index"]
     assert next_one.seconds["write"] > first.seconds["write"]
@@ -334,7 +352,7 @@ def test_a_server_that_reads_slowly_writes_slowly():
 def test_links_that_are_too_unlikely_are_not_written_and_sources_that_may_have_no_more_take_no_time(of_tiny):
     few = LinkEnds(200, 200, 10, 1000, full=198)
     found = needs(replace(TINY, patterns=(few,), min_probability=1.0), read_seconds=3.0).seconds
-    assert found["links"] < 0.1 * of_tiny.seconds["links"]
+    assert found["links"] == pytest.approx(0.01 * of_tiny.seconds["links"], rel=0.1)
     without = needs(replace(TINY, patterns=()), read_seconds=3.0).seconds
     assert found["write"] == pytest.approx(without["write"])
     assert of_tiny.seconds["write"] > found["write"]
@@ -349,7 +367,7 @@ def test_training_takes_about_as_long_as_estimated():
     size = RunSize(400, 2000)
     said = needs(size).seconds
     took = HEAT(random_state=0, n_threads=1).fit(made_graph(size, 400)).training_["seconds"]
-    assert said["train"] == pytest.approx(took["train"], rel=2.0)  # other processes may be busy
+    assert said["train"] == pytest.approx(took["train"], rel=0.1)
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_what_is_not_installed_but_runs_is_told(monkeypatch):
         (CompiledCode(Path("/x"), True), "kept in /x", 0),
         (
             CompiledCode(Path("/x"), False),
-            "none yet; the first run compiles it in some seconds, kept in /x",
+            "none yet; the first run compiles it in about two minutes, kept in /x",
             0,
         ),
     ],

@@ -79,7 +79,7 @@ def _lines_here(here: Installation) -> Iterator[tuple[str, str]]:
 def _compiled(here: Installation) -> str:
     if here.compiled.folder is None:
         return "not cached"
-    state = "" if here.compiled.is_there else "none yet; the first run compiles it in some seconds, "
+    state = "" if here.compiled.is_there else "none yet; the first run compiles it in about two minutes, "
     return f"{state}kept in {here.compiled.folder}"
 
 

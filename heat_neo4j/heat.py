@@ -168,7 +168,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     Notes
     -----
-    From 50,000 nodes on, training starts from coarse graphs, whose nodes are clusters of up to 16, then 4
+    From 50,000 nodes up, training starts from coarse graphs, whose nodes are clusters of up to 16, then 4
     neighbouring nodes. `walks_per_node` walks start from each cluster of the coarsest graph, and 0.3 times
     as many from each cluster of the next and from each node. ``training_["coarse"]`` has the number of
     clusters. Training with given points (`start`) or a `hierarchy` uses no coarse graphs.
@@ -761,8 +761,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         reverse : bool
             Whether the node is the target: who would link to it?
         rules : bool
-            Leave out links that break learned rules, such as a second director of a film. Patterns of which
-            the node has all links are left out, unless named in `patterns` or the only ones.
+            Leave out links that break learned rules, such as a second director of a film. A pattern is also
+            left out if the node has all its links, unless `patterns` names it or it is the only one.
         min_degree : int
             Leave out nodes with fewer neighbours.
 
@@ -882,8 +882,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             Value of each node: a text, a number or a boolean; None or NaN where unknown. A sequence is in the
             order of `nodes_`. It must not be among the attributes that the model was fitted with.
         kind : {"class", "number"}, optional
-            What is predicted: one of the known values, or any number in their range. By default, more than 20
-            different numbers are numbers, and anything else are classes.
+            What is predicted: one of the known values, or any number in their range. By default, a number
+            if the known values are more than 20 different numbers, otherwise a class.
         label : str, optional
             Predict nodes of this label; by default those with the same labels as any node with a value.
         on_progress : callable or bool
@@ -933,8 +933,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Return the pairs of nodes that are most likely the same thing.
 
         Compares names by letters, by words in any order and as acronyms; then neighbours, distance in the
-        embedding, vectors, and values of other properties. If nodes have one relationship of a type, such as
-        the country of a city, different ones count against a pair.
+        embedding, vectors, and values of other properties. If each node has one relationship of a type, such
+        as a city to its country, different targets count against a pair.
 
         Parameters
         ----------

@@ -9,9 +9,9 @@ fill them. The recipe can be applied to other nodes later (`encode`).
 | dates, with or without times | ``born``: days since 1970-01-01 UTC                | mean           |
 | durations                    | ``took``: seconds                                  | mean           |
 | times of day                 | ``opens:sin``, ``opens:cos``: the day as a circle  | means          |
-| points of a plane or space   | ``at:x``, ``at:y``, perhaps ``at:z``               | means          |
-| points of the globe          | as above, on a unit sphere; perhaps ``at:height``  | means          |
-| lists of under 32 numbers    | ``size[0]``, ``size[1]``, ...                      | means          |
+| points in a plane or space   | ``at:x``, ``at:y``, perhaps ``at:z``               | means          |
+| points on the globe          | as above, on a unit sphere; perhaps ``at:height``  | means          |
+| lists of up to 31 numbers    | ``size[0]``, ``size[1]``, ...                      | means          |
 | vectors                      | ``vector[0]``, ... at most 256                     | all 0          |
 | strings                      | ``venue=KDD``, ... one-hot                         | all 0          |
 | lists of strings             | ``words=graph``, ... a 1 for each string           | all 0          |

@@ -61,8 +61,8 @@ def predict_property(
     values : sequence of N values
         The value of each node, a text, number or boolean; None where unknown.
     kind : {"class", "number"}, optional
-        What is predicted: one of the known values, or any number between them. By default, more than 20
-        different numbers are numbers, and anything else are classes.
+        What is predicted: one of the known values, or any number between them. By default, a number if
+        the known values are more than 20 different numbers, otherwise a class.
     label : str, optional
         Only nodes of this label; by default those with the same labels as any node with a value.
     seed : int

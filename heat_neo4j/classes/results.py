@@ -35,7 +35,7 @@ class Predicted(Result):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def explain(self, node: Any) -> Table:
-        """Return what was known of a node, the strongest evidence first.
+        """Return the evidence for a node's prediction, the strongest first.
 
         Parameters
         ----------
@@ -45,9 +45,9 @@ class Predicted(Result):
         Returns
         -------
         list of dict
-            For a class with "view" and "log_odds": what the view adds to the log of the ratio of the two
-            probabilities. For a number with "view", "value", what the view alone predicts, and "weight". A
-            node of which nothing is known gets "what is usual".
+            For a class with "view" and "log_odds": what this kind of evidence adds to the log of the
+            ratio of the two probabilities. For a number with "view", "value", what this kind alone predicts,
+            and "weight". A node without evidence gets "what is usual".
 
         Raises
         ------

@@ -35,7 +35,7 @@ class Projection:
         the sum, minimum or maximum of their weights, their number, or 1. The last two ignore weights and
         refuse a `weight`. Opposite directions are always summed, by `Graph`.
     time : str, optional
-        Relationship property with a date, datetime or number; the latest edges give the probabilities. A
+        Relationship property with a date, datetime or number; probabilities come from the latest edges. A
         datetime without a zone is in UTC. If several join two nodes, the earliest is used; relationships
         without a time are counted.
     attributes : sequence of str

@@ -9,7 +9,7 @@
     ├── WriteRefused             5   writing would overwrite the user's data, or the values are not finite
     ├── WriteFailed              6   writing stopped half-way; the run node says "incomplete"
     ├── LocalServerError         7   the local Neo4j did not install, start or stop
-    ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
+    ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was started
     ├── LeaseHeld                9   another process writes versions of the model; nothing was published
     ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
     ├── OutputFailed            11   the work is done, but its output cannot be written to stdout
@@ -77,7 +77,7 @@ class ProjectionError(HeatError):
 
 
 class WriteRefused(HeatError):
-    """Nothing was written: it would overwrite your data, or the values cannot be stored."""
+    """Nothing was written: writing would overwrite your data, or the values cannot be stored."""
 
     exit_code = 5
 
@@ -95,7 +95,7 @@ class LocalServerError(HeatError):
 
 
 class MemoryExceeded(HeatError):
-    """The run would need more memory than it may use; nothing was begun."""
+    """The run would need more memory than it may use; nothing was started."""
 
     exit_code = 8
 

@@ -60,7 +60,7 @@ def hold_out(
 
 
 def times_held_out(n_edges: int) -> int:
-    """Return how often edges are held out: four times up to 50,000 edges, once from 100,001 on.
+    """Return how often edges are held out: four times up to 50,000 edges, once above 100,000.
 
     A small graph has types with so few links that a score fitted to a tenth of them is mostly chance.
     """

@@ -378,7 +378,7 @@ def check_memory(size: RunSize, limit: int) -> None:
     if limit <= PROGRAM:
         raise MemoryExceeded(
             f"the program alone takes about {format_bytes(PROGRAM)} of memory, and may use {allowed}: "
-            f"raise --memory-limit to {peak}; nothing was begun"
+            f"raise --memory-limit to {peak}; nothing was started"
         )
     advice = _ADVICE_SCORED[stage] if size.link_score and stage in _ADVICE_SCORED else _ADVICE[stage]
     over_files = replace(size, scratch=".")
@@ -388,5 +388,5 @@ def check_memory(size: RunSize, limit: int) -> None:
         )
     raise MemoryExceeded(
         f"the run would need about {peak} of memory (to {stage}), and may use {allowed}: "
-        f"choose {advice}, or raise --memory-limit; nothing was begun"
+        f"choose {advice}, or raise --memory-limit; nothing was started"
     )

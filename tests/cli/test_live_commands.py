@@ -114,7 +114,7 @@ def test_a_run_that_would_not_fit_is_refused_before_it_begins(invoke, cypher, mo
     for result in (limited, invoke(*EMBED, code=8)):
         assert re.fullmatch(
             r"heat: the program alone takes about 300\.0 MiB of memory, and may use 1\.0 MiB: "
-            r"raise --memory-limit to [\d.]+ MiB; nothing was begun\n",
+            r"raise --memory-limit to [\d.]+ MiB; nothing was started\n",
             result.stderr.splitlines(keepends=True)[-1],
         )
     assert snapshot(cypher) == before

@@ -45,7 +45,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers_and_what_to_change(size, 
     message = str(caught.value)
     assert f"about {needed / 2**30:.1f} GiB" in message
     assert advice in message
-    assert message.endswith("or raise --memory-limit; nothing was begun")
+    assert message.endswith("or raise --memory-limit; nothing was started")
 
 
 def test_where_the_program_itself_does_not_fit_nothing_else_is_advised():

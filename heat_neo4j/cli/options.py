@@ -27,7 +27,7 @@ def option(*names: str, **arguments: Any) -> Decorator[Function]:
 
 def caption_option(**arguments: Any) -> Decorator[Any]:
     """Declare the option for node names in pictures and pages."""
-    text = "Node property to name nodes by, or the nodes with a label; repeat for more labels."
+    text = "Node property that names nodes, or those with a label; repeat for more."
     return option(
         "--caption", type=Keyed(), multiple=True, metavar="[LABEL=]PROPERTY",
         help=f"{text}  [default: the projection's key]", **arguments,

@@ -422,9 +422,9 @@ def read_graph_files(
     edges : Path or str, an existing file
         A line for each relationship.
     attribute_file : Path or str, an existing file, optional
-        Numbers for each node: node, then one column for each.
+        Numbers for each node: a column of nodes, then one for each number.
     class_file : Path or str, an existing file, optional
-        Classes: node and class; or node, then a 0/1 column for each.
+        Classes: a column of nodes and one of classes, or a 0/1 column for each class.
     as_columns : bool
         Make each attribute column a property, dates and text too, instead of one list 'features'.
     header : bool, optional

@@ -113,12 +113,12 @@ def classify(
         Property to predict: strings, numbers or booleans.
     label : str, default: labels of nodes that have the property
         Predict nodes of this label only.
-    kind : {"class", "number"}, default: more than 20 different numbers are numbers
+    kind : {"class", "number"}, default: number if there are more than 20 different ones
         Predict one of the known values, or any number between them.
     caption : str, or mapping of str to str, default: the projection's key
-        Node property that names the nodes, of all or of those with a label.
+        Node property that names nodes, or those with a label.
     write : bool
-        Publish the predictions as node properties, instead of earlier ones. They form a separate model, such
+        Publish the predictions as node properties, replacing earlier ones. They form a separate model, such
         as "heat-class-topic", for `rollback` and `clear`.
     model : str
         Name of the published model.

@@ -44,7 +44,7 @@ def clusters(
         Clusters of an earlier version, as --output wrote them. Nodes keep their cluster unless they clearly
         moved, new nodes join one, and numbers stay.
     caption : str, or mapping of str to str, default: the projection's key
-        Node property that names the clusters, of all nodes or of those with a label.
+        Node property that names clusters, or one for nodes with a label.
     write : bool
         Publish the clusters as node properties, replacing earlier ones. They are a model of their own, such
         as "heat-cluster": `rollback` and `clear` take its name.

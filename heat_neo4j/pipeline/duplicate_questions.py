@@ -93,9 +93,10 @@ def duplicates(
     """List pairs of nodes that are probably the same thing, and why; nothing is written by default.
 
     Names are compared by letters, by words in any order and as acronyms. Neighbours, coordinates, vectors and
-    the properties that you name are compared, too. If nodes have one relationship of a type, such as the
-    country of a city, different ones count against a pair. Only unconnected pairs are compared, of nodes with
-    `label` or else with the same labels. Your nodes are never merged or changed.
+    the properties that you name are compared, too. If each node has one relationship of a type, such as a
+    city to its country, different targets count against a pair. Two nodes are compared only if
+    they have the given label, or else the same labels, and no relationship joins them. Your nodes are never
+    merged or changed.
 
     Parameters
     ----------

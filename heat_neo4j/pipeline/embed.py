@@ -50,8 +50,8 @@ def embed(
     """Embed a projection of the database and publish coordinates and predicted links together.
 
     Each node gets its coordinates in hyperbolic space, its distance from the centre and the id of the run.
-    The new version replaces the published one only when it is complete; if anything goes wrong, that one
-    stays.
+    The new version replaces the published one only when it is complete; if anything goes wrong, the
+    published one stays.
 
     Parameters
     ----------
@@ -200,8 +200,8 @@ def predict(
     """Predict links from the published coordinates of a model and publish them in place of the last ones.
 
     Nothing is trained: the coordinates are read back, with the projection of their run, its recipe for
-    attributes and its link score. If that run fitted no link score, one training is needed to fit it, except
-    if links are ranked by distance.
+    attributes and its link score. If that run fitted no link score, one training is needed to fit it, unless
+    links are ranked by distance.
 
     Parameters
     ----------

@@ -172,11 +172,11 @@ def recommend(
     min_degree : int, at least 0, default 0
         Minimum number of neighbours of the nodes listed.
     caption : str, or mapping of str to str, default: the projection's key
-        Node property that names the nodes, of all or of those with a label.
+        Node property that names nodes, or those with a label.
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
-        Label that the node has; needed if nodes of several labels have the key, unless `patterns` decide.
+        Label that the node has; needed if nodes of several labels have the key, unless the pattern decides.
     on_progress : callable or bool
         Called with the stages of reading.
 
@@ -248,11 +248,11 @@ def explain(
     pattern : str or (source label, type, target label), default: the likeliest that the labels allow
         Pattern of the link, such as 'User-RATED->Movie'; * is any name.
     caption : str, or mapping of str to str, default: the projection's key
-        Node property that names the nodes, of all or of those with a label.
+        Node property that names nodes, or those with a label.
     model : str
         Name of the published model.
     labels : sequence of str, default: those of the run
-        Label that the nodes have; needed if nodes of several labels have the key, unless `pattern` decides.
+        Label that the nodes have; needed if nodes of several labels have the key, unless the pattern decides.
     target_labels : sequence of str, optional
         Label of the target, if it differs from that of the source.
     on_progress : callable or bool

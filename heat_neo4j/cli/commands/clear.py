@@ -34,7 +34,7 @@ def clear(yes: bool, dry_run: bool, **options: Any) -> None:
 
     Removes coordinates, radii, run ids, predicted links and run nodes; for a model also the classes and
     clusters made from it. A published run is unpublished first. If a local refresh made it, the previous
-    version goes too, because both share nodes; run `heat rollback` first to keep that. Your own nodes,
+    version goes too, because both share nodes; run `heat rollback` first to keep it. Your own nodes,
     relationships and properties stay.
     """
     chosen = {name: options[name] for name in CHOICES}

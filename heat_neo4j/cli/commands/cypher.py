@@ -32,7 +32,7 @@ name_options: Decorator[Any] = stack(
     option("--label", metavar="LABEL", help="Label of the nodes to find, if the query uses it."),
     option("--property", "key", metavar="PROPERTY",
            help="Property by which it finds and shows nodes; an index over label and property is used.  "
-                "[default in run: the model's key]"),
+                "[default for run: the model's key]"),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(
     "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",

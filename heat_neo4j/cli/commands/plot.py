@@ -52,7 +52,7 @@ disk_options: Decorator[Any] = stack(
     option("--color-by", heading="Picture", metavar="PROPERTY",
            help="Node property to colour by.  [default: the nodes' labels]"),
     option("--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
-           help="Predicted links to draw (dashed), nearest pairs first."),
+           help="Predicted links to draw (dashed), likeliest first."),
 )  # fmt: skip
 
 

@@ -138,7 +138,7 @@ def find_neighbours(
     show : sequence of str, optional
         Property to show beside the names. Without any, the keys are returned, if there are some.
     caption : str, or mapping of str to str, default: the key
-        Node property that names the nodes, of all or of those with a label.
+        Node property that names nodes, or those with a label.
     fetch : int, optional
         Initial number of candidates from the index, at least 1; by default 60, or twice `k`.
     exact : bool

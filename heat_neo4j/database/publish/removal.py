@@ -67,7 +67,7 @@ def clear(
 
     Removes coordinates, radii, run ids, predicted links and run nodes, and a model's node with its last run;
     with a model also the classes and clusters made from it. A published run is unpublished first. If a local
-    refresh made it, the previous version goes too, because both share nodes; roll back first to keep that.
+    refresh made it, the previous version goes too, because both share nodes; roll back first to keep it.
     Your own nodes, relationships and properties stay.
 
     Parameters

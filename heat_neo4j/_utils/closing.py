@@ -1,6 +1,5 @@
 """`Closing`: a context manager for what has a method `close`."""
 
-from types import TracebackType
 from typing import Self
 
 
@@ -10,9 +9,7 @@ class Closing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -8,17 +8,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from heat_neo4j._utils.closing import Closing
 from heat_neo4j.errors import ConfigError
 
 _VALUES = 2**20
 
 
-class Scratch:
+class Scratch(Closing):
     """Context manager that creates arrays in memory, or in unnamed files of `folder`.
 
     Files are unlinked from the start: the operating system frees them when the array or the process is gone,
@@ -31,10 +32,8 @@ class Scratch:
         self._folder = None if folder is None else Path(folder)
         self._open = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Remove the files."""
         self._open.close()
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from heat_neo4j._kernels.worksharing import give_up, share_work
+from heat_neo4j._utils.closing import Closing
 from heat_neo4j._utils.memory import control_groups, read_group_file
 from heat_neo4j._utils.validation import check_integer
 
@@ -57,7 +58,7 @@ def _quota(group: Path) -> tuple[str, str]:
     return quota.strip(), period.strip()
 
 
-class WorkerThreads:
+class WorkerThreads(Closing):
     """The calling thread and `n_threads` - 1 more. A context manager that ends them."""
 
     def __init__(self, n_threads: int) -> None:
@@ -91,10 +92,8 @@ class WorkerThreads:
         """Call a function that shares no work on one of `n_threads` other threads."""
         return self._others.submit(function, *arguments)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the threads."""
         self._others.shutdown()
 
 

@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 import click
 
+from heat_neo4j._utils.closing import Closing
 from heat_neo4j._utils.display import printable, printable_json
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import ProgressBars
@@ -36,7 +37,7 @@ _pressed = threading.Event()
 _PARAMETER = re.compile(r"(?<![.:|&!])`(\w+)`|^(\w+)(?= must | has a name twice| names )")
 
 
-class Reporter:
+class Reporter(Closing):
     """A progress callback: bars on a terminal, plain lines elsewhere, both on stderr.
 
     Use it as a context manager, so that a bar is closed before an error is printed. If quiet (``--json``
@@ -58,12 +59,6 @@ class Reporter:
         self._done = 0
         self._started = self._spoken = 0.0
         self.clock = time.monotonic
-
-    def __enter__(self) -> Reporter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Take note that `done` of `total` units of `stage` are done; raise a deferred Ctrl-C."""

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from heat_neo4j._utils.memory import machine_memory
@@ -136,9 +135,7 @@ class LocalServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._started_here:
             self.stop()
 

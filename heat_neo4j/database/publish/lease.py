@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from heat_neo4j._utils.validation import LONGEST_LEASE
@@ -97,9 +96,7 @@ class Lease:
         self._renewal.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._renewal.__exit__(None, None, None)
         try:
             self._run("write/lease_release", doing="giving the lease back")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,13 +98,9 @@ def _show_rows(rows: Sequence[Row], first: str) -> None:
     table(
         header, [[row.method, *(_cell(row, key) for key in columns), _seconds(row)] for row in with_figures]
     )
-    _show_missing(((row.method, row) for row in rows), width)
-
-
-def _show_missing(rows: Iterable[tuple[str, Row]], width: int) -> None:
-    for name, row in rows:
+    for row in rows:
         if row.missing:
-            print_line(f"{name:<{width}}  {row.missing}")
+            print_line(f"{row.method:<{width}}  {row.missing}")
 
 
 def _cell(row: Row, metric: str) -> str:

@@ -214,10 +214,13 @@ def embed_in_plane(
     """
     if published.embedding.shape[1] == 3:
         return published.embedding
-    model = model_of(published.run).set_params(n_components=2, n_threads=n_threads)
-    walks = max(1, _WALKS_OF_A_PICTURE // published.graph.n_nodes)
-    model.set_params(walks_per_node=min(model.walks_per_node, walks))
-    return _fitted(model, published.graph, on_progress)
+    model = model_of(published.run)
+    walks = min(model.walks_per_node, max(1, _WALKS_OF_A_PICTURE // published.graph.n_nodes))
+    model.set_params(n_components=2, n_threads=n_threads, walks_per_node=walks)
+    try:
+        return model.fit(published.graph, on_progress=on_progress).embedding_
+    except NothingToLearnError as error:
+        raise ProjectionError(f"no picture: {error}") from error
 
 
 def label_groups(graph: Graph) -> list[str | None]:
@@ -299,13 +302,6 @@ def labels_of(graph: Graph) -> list[list[str]]:
 def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:
     """Return property values as one-line strings of at most `longest` characters; None if missing."""
     return [display_text(value, longest) or None for value in values]
-
-
-def _fitted(model: HEAT, graph: Graph, on_progress: Progress) -> Array:
-    try:
-        return model.fit(graph, on_progress=on_progress).embedding_
-    except NothingToLearnError as error:
-        raise ProjectionError(f"no picture: {error}") from error
 
 
 def _check_still_published(store: Neo4jStore, run: RunRecord) -> None:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
-from types import TracebackType
 from typing import Any, Self, TypedDict
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
+from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
@@ -176,7 +175,7 @@ class Run:
         self.rows = connection.limits.rows  # nodes or links in a transaction
         self._identity = NodeIdentity.of(graph)
         refuse_input_names(graph, names, self._parts)
-        provenance = graph.provenance
+        provenance, server = graph.provenance, connection.server
         record = RunRecord(
             run_id=_new_run_id(),
             model=names.model,
@@ -190,7 +189,7 @@ class Run:
             attribute_count=graph.n_attributes,
             labels=tuple(provenance.projection.get("labels") or ()),
             parameters=dict(parameters or {}),
-            versions=_versions(connection.server),
+            versions={**software_versions(), "server": f"{server.version} {server.edition}"},
             projection=dict(provenance.projection),
             attribute_recipe=[dict(entry) for entry in provenance.attribute_recipe],
             counts=dict(provenance.counts),
@@ -248,9 +247,7 @@ class Run:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         with self._stack:
             if not (error is None or self._is_published or isinstance(error, ConnectionFailed)):
                 with suppress(HeatError):
@@ -623,10 +620,6 @@ def software_versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             versions[library] = version(library)
     return versions
-
-
-def _versions(server: ServerInfo) -> dict[str, str]:
-    return {**software_versions(), "server": f"{server.version} {server.edition}"}
 
 
 def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any, ...]]:

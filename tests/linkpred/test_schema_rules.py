@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, deque
 
 import numpy as np
@@ -317,7 +316,6 @@ def test_the_kept_proposals_are_those_of_a_plain_loop(made: tuple) -> None:  # t
         assert Counter(found.dropped[place]) == Counter(
             Rule(code) for code in found.rule[own & ~found.kept].tolist()
         )
-    assert SchemaRules.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
 
 
 def test_sentences_count_what_was_dropped_and_show_no_control_characters() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Self
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.patterns import Pattern
@@ -103,22 +102,6 @@ class PatternRules:
                 for each in self.exclusions
             )
             yield Rule.EXCLUDED, f"{whole} excludes {others}"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the rules that `dataclasses.asdict` described."""
-        values = dict(data)
-        values["pattern"] = None if data["pattern"] is None else Pattern(*data["pattern"])
-        for name in ("per_source", "per_target"):
-            if (bound := data[name]) is not None:
-                values[name] = Bound(**{**bound, "evidence": Evidence(**bound["evidence"])})
-        for name in ("one_way", "acyclic", "direct"):
-            if data[name] is not None:
-                values[name] = Evidence(**data[name])
-        values["exclusions"] = tuple(
-            Exclusion(**{**each, "evidence": Evidence(**each["evidence"])}) for each in data["exclusions"]
-        )
-        return cls(**values)
 
 
 def _a(label: str) -> str:

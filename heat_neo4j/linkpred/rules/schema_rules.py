@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,16 +279,6 @@ class SchemaRules:
     def sentence(self, pattern: Pattern | None, rule: Rule) -> str:
         """Return one rule of a pattern, with its evidence."""
         return dict(self._of(pattern).sentences())[rule]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rules as JSON data; `from_dict` reads it."""
-        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in the place of tuples
-        return data
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the rules that `to_dict` described."""
-        return cls(tuple(PatternRules.from_dict(each) for each in data["rules"]))
 
     def _of(self, pattern: Pattern | None) -> PatternRules:
         return self._by_pattern[pattern]

@@ -162,6 +162,11 @@ class WriteNames:
         """The properties of the version that the last publication replaced."""
         return PropertyNames(*(f"{name}Previous" for name in self.plain))
 
+    @property
+    def runs(self) -> dict[str, str]:
+        """The placeholders ``@run`` and ``@staged_run``."""
+        return {"run": self.run, "staged_run": self.staged.run}
+
     def copy(self, copy: str) -> dict[str, str | Each]:
         """Return the placeholders ``@value`` and ``@run`` of a "plain", "staged" or "previous" copy."""
         end = _COPIES[copy]

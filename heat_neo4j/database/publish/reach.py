@@ -53,7 +53,7 @@ class Reach:
         published, nodes = version.get("nodeCount", 0), int(row["nodes"])
         if row["published"] >= published and row["staged"] >= staged:
             return nodes
-        others = load_statement("read/other_holders", others=except_names(self.labels), **self._runs)
+        others = load_statement("read/other_holders", others=except_names(self.labels), **self._names.runs)
         params = _parameters(version)
         rows = self._connection.read(others, params, doing="looking for nodes that lost their labels")
         labels = dict.fromkeys([*self.labels, *(label for found in rows for label in found["labels"][:1])])
@@ -65,12 +65,8 @@ class Reach:
         """Return whether readers of a version would find fewer nodes than were written."""
         return bool(self.labels) and self._count(version)["read"] < version["nodeCount"]
 
-    @property
-    def _runs(self) -> Mapping[str, str]:
-        return {"run": self._names.run, "staged_run": self._names.staged.run}
-
     def _count(self, version: Version) -> Mapping[str, Any]:
-        held = load_statement("read/holders", labels=self.nodes, **self._runs)
+        held = load_statement("read/holders", labels=self.nodes, **self._names.runs)
         (row,) = self._connection.read(held, _parameters(version), doing="counting nodes with coordinates")
         return row
 

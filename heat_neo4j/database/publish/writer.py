@@ -422,16 +422,14 @@ class Run:
             return {"ids": leavers[begin:end]}
 
         if leavers:
-            runs = {"run": self._names.run, "staged_run": self._names.staged.run}
-            statement = self._held_lease.batch("write/leavers_stage", **runs)
+            statement = self._held_lease.batch("write/leavers_stage", **self._names.runs)
             self._staged += self._send_nodes(
                 _STAGE_COORDINATES, statement, columns, len(leavers), space=space, may_miss_all=True
             )
 
     def _count(self, space: str) -> tuple[int, int]:
         """Return how many nodes have published coordinates of a space, and how many of these are unstaged."""
-        runs = {"run": self._names.run, "staged_run": self._names.staged.run}
-        count = load_statement("read/space_count", labels=self._reach.nodes, **runs)
+        count = load_statement("read/space_count", labels=self._reach.nodes, **self._names.runs)
         (row,) = self._connection.read(count, {"space": space}, doing="counting published nodes")
         return row["nodes"], row["kept"]
 
@@ -472,8 +470,7 @@ class Run:
         same = self._identity.predicate
         if "run" in self._coming:  # nodes with staged coordinates are identified by these
             space, nodes = self._coming["space"], self._identity.ids
-            runs = {"staged_run": self._names.staged.run, "run": self._names.run}
-            same = Fragment(load_statement("read/same_space", **runs))
+            same = Fragment(load_statement("read/same_space", **self._names.runs))
         statement = self._held_lease.batch("write/links_stage", same=same, type=self._names.links.staged)
         locks = _write_locks(len(links.source), self.rows)
         order, rounds = conflict_free_rounds(links.source, links.target, locks)

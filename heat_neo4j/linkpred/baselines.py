@@ -47,10 +47,8 @@ def popularity(graph: Graph, pattern: Pattern | None = None) -> NodeScorer:
     return NodeScorer(leave, np.multiply, lead)
 
 
-def adamic_adar(
-    graph: Graph, pattern: Pattern | None = None, *, most_neighbours: int | None = None
-) -> SparseProductScorer:
-    """Score by the sum of 1 / ln deg(w) over common neighbours w with deg(w) <= `most_neighbours`.
+def adamic_adar(graph: Graph, pattern: Pattern | None = None) -> SparseProductScorer:
+    """Score by the sum of 1 / ln deg(w) over common neighbours w.
 
     With a pattern, only its type counts, on the paths s -> w -> t, s -> w <- t and s <- w -> t; the reverse
     path s <- w <- t does not count.
@@ -61,8 +59,6 @@ def adamic_adar(
     links = np.diff(out.indptr) + (0 if pattern is None else np.diff(back.indptr))
     # A common neighbour has at least two neighbours, so nodes with one never count.
     weights = 1.0 / np.log(np.maximum(links, 2))
-    if most_neighbours is not None:
-        weights[links > most_neighbours] = 0.0
     left = scaled_columns(out, weights)
     if pattern is None:
         return SparseProductScorer(left, out)

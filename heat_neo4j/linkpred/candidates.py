@@ -178,8 +178,11 @@ def ends_of(graph: Graph, pattern: Pattern | None) -> tuple[NDArray[np.bool_], N
     return source, target
 
 
-def relationships_of(graph: Graph, pattern: Pattern) -> tuple[Rows, Rows]:
-    """Return the sources and targets of a pattern's relationships, sorted."""
+def relationships_of(graph: Graph, pattern: Pattern | None) -> tuple[Rows, Rows]:
+    """Return the sources and targets of a pattern's relationships, sorted; for None, all edges both ways."""
+    if pattern is None:
+        source, target = (ends.astype(np.int64) for ends in graph.adjacency.nonzero())
+        return source, target
     assert graph.relationships is not None
     source, target = (ends.astype(np.int64) for ends in graph.relationships.of(pattern.type))
     is_source, is_target = ends_of(graph, pattern)

@@ -444,10 +444,9 @@ def _precedents(
     embedding: Array, graph: Graph, pattern: Pattern | None, pair: tuple[int, int], cosine: Feature | None
 ) -> Iterator[Precedent]:
     """Yield links to the target from nodes like the source, then from the source to nodes like the target."""
-    ends = graph.adjacency.nonzero() if pattern is None else relationships_of(graph, pattern)
-    links = np.column_stack(ends)
+    links = np.column_stack(relationships_of(graph, pattern))
     for end, node in enumerate(pair):
-        found = links[(links[:, 1 - end] == pair[1 - end]) & (links[:, end] != node)].astype(np.int64)
+        found = links[(links[:, 1 - end] == pair[1 - end]) & (links[:, end] != node)]
         pairs = np.column_stack((np.full(len(found), node), found[:, end]))
         distance = pair_distances(embedding, pairs)
         alike = np.zeros(len(pairs)) if cosine is None else cosine.pairs(pairs)

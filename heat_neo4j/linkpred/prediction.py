@@ -315,7 +315,10 @@ def predict_links(
     limits = (
         [(k, max_links or graph.n_edges)] if graph.relationships is None else _limits(k, max_links, known)
     )
-    learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
+    if rules or graph.relationships is None:
+        learned = learn_schema_rules(graph, wanted)
+    else:
+        learned = SchemaRules(tuple(PatternRules(*each) for each in known.items()))
     with WorkerThreads(threads) as workers:
         search = _Search(model, graph, score, learned, (min_degree, max_degree), least, workers)
         found = [
@@ -454,13 +457,6 @@ def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_deg
     check_integer("min_degree", min_degree, minimum=0)
     if max_degree is not None:
         check_integer("max_degree", max_degree, minimum=min_degree)
-
-
-def _no_rules(graph: Graph, patterns: Mapping[Pattern, int]) -> SchemaRules:
-    """Return rules that limit only the number of links."""
-    if graph.relationships is None:
-        return SchemaRules((PatternRules(None, graph.n_edges),))
-    return SchemaRules(tuple(PatternRules(each, count) for each, count in patterns.items()))
 
 
 def _joined(

@@ -129,13 +129,6 @@ def samples_of(
     return samples
 
 
-def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
-    """Return a pattern's relationships as pairs; for an undirected graph, all edges in both directions."""
-    if pattern is not None:
-        return np.column_stack(relationships_of(graph, pattern))
-    return np.column_stack(graph.adjacency.nonzero()).astype(np.int64)
-
-
 def _sample(
     split: EdgeSplit,
     of_pattern: PatternFeatures,
@@ -153,7 +146,7 @@ def _sample(
     # Isolated nodes beside few that have lost their edges would teach that such nodes never get links.
     few = (standing.max(initial=0.0) > _MOST_ISOLATED for standing in (of_source, of_target))
     candidates = ends.without(*(isolated & is_few for is_few in few))
-    own = _links_of(graph, pattern)
+    own = np.column_stack(relationships_of(graph, pattern))
     held = own[~candidates.are_joined(own)]
     is_measured = are_latest(split, graph, held)
     stands = of_source[held[:, 0]] * of_target[held[:, 1]] > 0.0

@@ -20,7 +20,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred import samples as sampling
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without, hold_out
-from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
+from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeatures
 from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
@@ -144,13 +144,13 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
         module._log_odds(sample, score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9
     )
     assert (np.diff(sample.pairs[sample.is_candidate, 0]) >= 0).all()
-    n, own = graph.n_nodes, sampling._links_of(graph, pattern)
+    n, own = graph.n_nodes, np.column_stack(relationships_of(graph, pattern))
     held = own[joins_held_out(split, own)]
     assert sample.n_links == len(held)
     codes = sample.pairs @ (n, 1)
     np.testing.assert_array_equal(sample.is_link, np.isin(codes, held @ (n, 1)))
     assert sample.n_links >= sample.n_asked >= np.count_nonzero(sample.is_link & sample.is_candidate)
-    known = sampling._links_of(split.train, pattern)
+    known = np.column_stack(relationships_of(split.train, pattern))
     assert not np.isin(codes, known @ (n, 1)).any()
     # Candidates come with their source, and by chance besides.
     assert (np.exp(-sample.offset) > sample.is_candidate / sample.weight).all()

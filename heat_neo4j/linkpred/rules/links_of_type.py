@@ -83,5 +83,4 @@ class LinksOfType:
 
 def counts_at(graph: Graph, pattern: Pattern | None, end: int) -> Rows:
     """Return each node's number of relationships of a pattern as source (0) or target (1)."""
-    assert pattern is not None
     return np.bincount(relationships_of(graph, pattern)[end], minlength=graph.n_nodes)

@@ -126,19 +126,16 @@ class Names:
 
     def same_words(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether both names have the same words, in any order."""
-        code = np.unique(np.array(self.sorted_words), return_inverse=True)[1]
-        return np.asarray((code[pairs[:, 0]] == code[pairs[:, 1]]) & self.known[pairs].all(axis=1))
+        return _have_same(self.sorted_words, pairs) & self.known[pairs].all(axis=1)
 
     def same_letters(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether two names have the same letters in the same order, however they are spaced."""
-        code = np.unique(np.array(self.letters), return_inverse=True)[1]
-        return np.asarray((code[pairs[:, 0]] == code[pairs[:, 1]]) & self.known[pairs].all(axis=1))
+        return _have_same(self.letters, pairs) & self.known[pairs].all(axis=1)
 
     def same_core(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether one name is the other between generic words, such as "Acme" and "Acme Inc."."""
         cores = [" ".join(word for word in words if word not in self.generic) for words in self.words]
-        code = np.unique(np.array(cores), return_inverse=True)[1]
-        found: NDArray[np.bool_] = code[pairs[:, 0]] == code[pairs[:, 1]]
+        found = _have_same(cores, pairs)
         for place in np.flatnonzero(found).tolist():
             short, long = sorted((self.words[row] for row in pairs[place].tolist()), key=len)
             n = len(short)
@@ -205,9 +202,8 @@ class Names:
         Of the words that only one has, six letters allow one error, and ten two.
         """
         letters = self.letters
-        digits = np.unique(["".join(filter(str.isdigit, text)) for text in letters], return_inverse=True)[1]
         lengths, most = np.array([len(text) for text in letters]), len(_ERRORS_FROM)
-        found: NDArray[np.bool_] = digits[pairs[:, 0]] == digits[pairs[:, 1]]
+        found = _have_same(["".join(filter(str.isdigit, text)) for text in letters], pairs)
         found &= np.abs(lengths[pairs[:, 0]] - lengths[pairs[:, 1]]) <= most
         places = np.flatnonzero(found)
         bags = [Counter(words) for words in self.words]
@@ -244,6 +240,11 @@ def plain_text(text: str) -> str:
     'pena jose'
     """
     return " ".join(_words(text))
+
+
+def _have_same(texts: Sequence[str], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    code = np.unique(np.array(texts), return_inverse=True)[1]
+    return np.asarray(code[pairs[:, 0]] == code[pairs[:, 1]])
 
 
 def _differ_in_unknown(parts: Sequence[set[Any]], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:

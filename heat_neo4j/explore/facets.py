@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.display import display_text
+from heat_neo4j.pipeline.published_model import texts
 
 N_GROUPS = 10  # most groups with a colour of their own
 _TELLING = 0.5  # of the nodes with a value, the share that these groups must hold
@@ -146,6 +146,4 @@ Facet = Groups | ColourScale
 
 def facet_of(name: str, values: Sequence[Any]) -> Facet:
     """Return a property, one value or None per node, as `colour_scale` makes of it, or else as groups."""
-    return colour_scale(name, values) or Groups(
-        name, [display_text(value, _LONGEST_TEXT) or None for value in values]
-    )
+    return colour_scale(name, values) or Groups(name, texts(values, _LONGEST_TEXT))

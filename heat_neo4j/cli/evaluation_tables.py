@@ -65,13 +65,12 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
         yield "", "every node that has an edge keeps one"
     if "since" in settings:
         since = list(dict.fromkeys(settings["since"]))
-        yield "", f"the latest edges are held out, from {' or '.join(since)} on"
+        yield "", f"the latest edges are held out, from {' or '.join(since)} onwards"
     alpha = f", alpha {settings['alpha']}" if "alpha" in settings else ""
     yield "HEAT", f"{plural(settings['n_components'], 'dimension')}{alpha}"
-    several = (
-        f"mean ± standard deviation of {plural(len(evaluation.seeds), 'seed')}, from {evaluation.seeds[0]} on"
-    )
-    single = f"of seed {evaluation.seeds[0]}"
+    seeds, first = plural(len(evaluation.seeds), "seed"), evaluation.seeds[0]
+    several = f"mean ± standard deviation of {seeds}, starting at {first}"
+    single = f"of seed {first}"
     if "sampled_nodes" not in settings:
         single += "; --seeds 5 shows how far they vary"
     yield "Figures", several if len(evaluation.seeds) > 1 else single

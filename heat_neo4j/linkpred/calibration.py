@@ -77,7 +77,7 @@ def embed_without(
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest with a clone of `model` and the same seed.
 
-    Each `time`, from 0 on, adds one to the seed. Edges are held out as `latest_and_earlier` does. A node may
+    `time`, from 0, is added to the seed. Edges are held out as `latest_and_earlier` does. A node may
     lose all its edges, to imitate new ones. A graph with fewer than 100 edges loses 10, or a fifth if that is
     less. Some pairs with several relationships lose only one, see `partly_given_back`. The clone takes a
     fifth of the walks.

@@ -156,7 +156,7 @@ def launch(
         except PortTaken:
             continue
     raise LocalServerError(
-        f"Neo4j {release.version} did not start: another program took port {bolt} or {http} meanwhile; "
+        f"Neo4j {release.version} did not start: another program took port {bolt} or {http} in the meantime; "
         "give free ones with --bolt-port and --http-port"
     )
 

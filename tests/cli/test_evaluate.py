@@ -50,7 +50,7 @@ def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Graph         60 nodes, ")
     assert lines[1].startswith("Task          link prediction: ")
-    assert lines[4] == "Figures       mean ± standard deviation of 2 seeds, from 0 on"
+    assert lines[4] == "Figures       mean ± standard deviation of 2 seeds, starting at 0"
     assert lines[6].split() == [
         "method", "MRR", "Hits@10", "P@10", "P@100", "P@written", "recall", "ECE", "AUROC", "AP",
         "seconds",

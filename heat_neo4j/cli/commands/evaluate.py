@@ -194,7 +194,7 @@ def _read_database(
 
 
 def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the seeds: as many as asked for, from ``--random-state`` on."""
+    """Return the seeds: as many as asked for, starting at ``--random-state``."""
     first = options["random_state"] or 0
     return tuple(range(first, first + options["seeds"]))
 

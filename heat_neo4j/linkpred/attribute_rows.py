@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.dense import pair_products
-from heat_neo4j._kernels.lists import best_products
+from heat_neo4j._kernels.lists import NOBODY, best_products
 from heat_neo4j._kernels.sparse import dense_products
 from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j.linkpred.scorers import (
@@ -32,7 +32,9 @@ Attributes = sparse.csr_array | Array | NDArray[np.float32]
 DENSE_COLUMNS = 32
 """Minimum number of dense columns to store them as a float32 array; fewer stay sparse and exact."""
 _ALIKE = 20  # most similar nodes kept for each node
-_WORDS = 2_048  # column entries that the similarity search visits per node
+_CANDIDATES = 100  # nodes among which they are chosen by exact products
+_VISITED = 1 << 14  # column entries that the search for candidates visits per node
+_BLOCK = 512  # nodes whose candidates are held at a time
 _FILLED = 0.25  # a column filled for this share of nodes is dense; only dense columns are centred
 
 
@@ -79,16 +81,24 @@ class AttributeRows:
     def alike(self, suits: NDArray[np.bool_]) -> sparse.csr_array:
         """Return each node's inner products with its most similar nodes, shape (N, N).
 
-        Only nodes in the mask `suits`, (N,), count. The search uses sparse columns alone, rare ones first. A
-        row has at most 20 entries and excludes the node itself.
+        Only nodes in the mask `suits`, (N,), count. They are chosen among 100 that share entries of sparse
+        columns, rare ones first. A row has at most 20 entries and excludes the node itself.
         """
-        rows, columns, n = self.thin, sparse.csr_array(self.thin.T), self.thin.shape[0]
-        nodes, none = np.arange(n), np.zeros(0, dtype=np.int32)
-        found, values = best_products(
-            nodes, *CsrParts.of(rows), *CsrParts.of(columns), suits,
-            nodes, np.zeros(n + 1, dtype=np.int64), none, _WORDS, _ALIKE,
-        )  # fmt: skip
-        indptr, listed, products = CsrParts.of_lists(found, values)
+        n = self.thin.shape[0]
+        rows, columns = CsrParts.of(self.thin), CsrParts.of(sparse.csr_array(self.thin.T))
+        none_closed = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        scorer, lists = self.product(self), []
+        for begin in range(0, n, _BLOCK):
+            nodes = np.arange(begin, min(begin + _BLOCK, n))
+            found, _ = best_products(
+                nodes, *rows, *columns, suits, nodes, *none_closed, _VISITED, min(_CANDIDATES, n)
+            )
+            row, place = np.nonzero(found != NOBODY)
+            products = np.full(found.shape, -np.inf)
+            products[row, place] = scorer.pairs(np.column_stack((nodes[row], found[row, place])))
+            best = np.argsort(-products, axis=1, kind="stable")[:, :_ALIKE]
+            lists.append([np.take_along_axis(each, best, 1) for each in (found, products)])
+        indptr, listed, products = CsrParts.of_lists(*map(np.concatenate, zip(*lists, strict=True)))
         return sparse.csr_array((products, listed, indptr), shape=(n, n)).sorted_indices()
 
     @cached_property

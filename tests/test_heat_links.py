@@ -178,6 +178,9 @@ def test_an_explanation_has_names_and_adds_up(model: HEAT) -> None:
     assert frame["log_odds"].sum() == pytest.approx(why.log_odds)
     told = why.to_dict()
     assert (told["source"]["name"], told["target"]["name"], told["pattern"]) == ("u0", "i3", str(BOUGHT))
+    low, high = told["interval"]
+    assert 0.0 <= low <= told["probability"] <= high <= 1.0
+    assert low < high
     assert {name for way in told["paths_of_three"]["first"] for name in way["nodes"]} <= set(model.nodes_)
     assert repr(why).startswith("LinkExplanation(u0 -BOUGHT-> i3: probability ")
     assert "common neighbours" in why._repr_html_()

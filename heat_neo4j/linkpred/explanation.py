@@ -154,6 +154,8 @@ class LinkExplanation:
         Row of the node in the graph.
     probability : float, optional
         Calibrated probability of the link; None without a link score.
+    interval : (float, float), optional
+        95 % interval of the probability; None without a link score, or if the pattern was not measured.
     log_odds : float, optional
         Link score; None without one.
     contributions : tuple of Contribution
@@ -185,6 +187,7 @@ class LinkExplanation:
     source: int
     target: int
     probability: float | None
+    interval: tuple[float, float] | None
     log_odds: float | None
     contributions: tuple[Contribution, ...]
     direction: float | None
@@ -213,6 +216,7 @@ class LinkExplanation:
             "target": {"name": self._name(self.target), "radius": self.target_radius},
             "distance": self.distance,
             "probability": self.probability,
+            "interval": None if self.interval is None else list(self.interval),
             "log_odds": self.log_odds,
             "contributions": [
                 {**part._asdict(), "meaning": MEANINGS.get(part.feature, part.feature)}
@@ -344,14 +348,14 @@ def explain_pair(
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
     parts: tuple[Contribution, ...] = ()
-    log_odds = probability = direction = cosine = None
+    log_odds = probability = interval = direction = cosine = None
     if scorers is not None:
         scorer = scorers(pattern)
         cosine = scorer.features.get("attributes")
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
         log_odds = float(scorer.pairs(pairs)[0])
-        probability = float(scorer.probability(log_odds))
+        probability, interval = float(scorer.probability(log_odds)), scorer.interval(log_odds)
         ways = scorer.direction_log_odds(pairs)
         direction = None if ways is None else float(expit(ways)[0])
     ties, kind = _Ties(graph), None if pattern is None else pattern.type
@@ -364,6 +368,7 @@ def explain_pair(
         source=pair[0],
         target=pair[1],
         probability=probability,
+        interval=interval,
         log_odds=log_odds,
         contributions=parts,
         direction=direction,

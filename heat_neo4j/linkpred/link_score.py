@@ -254,10 +254,13 @@ class LinkScorer(DirectedScorer):
             return float(logit(probability))
         return known.log_odds_at(probability)
 
-    def interval(self, log_odds: ArrayLike) -> tuple[Array, Array] | None:
+    def interval(self, log_odds: float) -> tuple[float, float] | None:
         """Return both ends of the 95 % interval of `probability`; None if the pattern was not measured."""
         known = self.score.reliability.get(self.name)
-        return None if known is None else known.interval(log_odds)
+        if known is None:
+            return None
+        low, high = known.interval(log_odds)
+        return float(low), float(high)
 
     def direction_log_odds(self, pairs: Rows) -> Array | None:
         """Return the log odds of this direction against the other, shape (m,); None if only one exists."""

@@ -550,14 +550,14 @@ def test_probabilities_of_a_pattern_that_was_not_measured_are_the_logistic_of_th
     points, graph, _ = fitted()
     scorer = weighted(distance=1.0).scorers(points, graph)(MANY)
     np.testing.assert_allclose(scorer.probability([-2.0, 0.0, 3.0]), expit([-2.0, 0.0, 3.0]))
-    assert scorer.interval([0.0]) is None
+    assert scorer.interval(0.0) is None
 
 
 def test_probabilities_of_a_measured_pattern_lie_in_their_interval() -> None:
     points, graph, score = fitted()
     scorer = score.scorers(points, graph)(MANY)
     odds = np.linspace(-9.0, 9.0, 50)
-    low, high = scorer.interval(odds)
+    low, high = np.array([scorer.interval(each) for each in odds]).T
     chances = scorer.probability(odds)
     assert ((low <= chances) & (chances <= high)).all()
     assert (np.diff(chances) >= 0.0).all()

@@ -41,7 +41,8 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     link, names = found.link, found.link.names
     source, target = names[link.source], names[link.target]
     assert link.pattern is not None
-    yield "Link", f"{source} -{link.pattern.type}-> {target}{_chance(link.probability)}"
+    chance = _chance(link.probability) + _between(link.interval)
+    yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
     if link.alternatives:
         yield "Pattern", f"{link.pattern}; --predict chooses another"
         yield from headed("Others", (f"{other}{_chance(likely)}" for other, likely in link.alternatives))
@@ -54,6 +55,10 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
 
 def _chance(probability: float | None) -> str:
     return "" if probability is None else f": probability {format_probability(probability)}"
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f" (95% interval {' to '.join(map(format_probability, interval))})"
 
 
 def _print_contributions(found: Explanation) -> None:

@@ -34,7 +34,8 @@ Rows = NDArray[np.int64]
 Lists = NDArray[np.int32]
 
 LISTED = 64
-"""Maximum candidates per source."""
+"""Maximum candidates per source. A source without relationships, whose lists agree less, has up to twice as
+many: 3 to 9 % more of the links of Debian's and Citeseer's new nodes rank in the first ten."""
 _NEAR = 32  # length of the list of nearest nodes, the most expensive list
 _EPSILON = 1.0  # approximation of the nearest search: recall 98 % in two fifths of the time
 _EACH = 64  # length of every other list
@@ -113,6 +114,7 @@ class Surroundings:
             sources=asked.sources,
             near=self._nearest(candidates, asked.sources, workers, on_progress),
             is_target=asked.is_target,
+            is_isolated=graph.degrees == 0,
             has_targets=candidates.is_source & (n_out > 0),
             joined=CsrParts.of(asked.joined),
             out=CsrParts.of(out),
@@ -147,6 +149,7 @@ class Shortlists:
     sources: Rows  # sorted ascending
     near: Lists  # nearest nodes of each source
     is_target: NDArray[np.bool_]  # (N,)
+    is_isolated: NDArray[np.bool_]  # (N,): nodes without relationships
     has_targets: NDArray[np.bool_]  # (N,): sources with at least one target
     joined: CsrParts
     out: CsrParts
@@ -161,7 +164,9 @@ class Shortlists:
         No pair is linked already.
         """
         lists = np.stack(list(self.lists(begin, end).values()))
-        found = np.sort(fused(lists, self.is_target, _RANK, LISTED), axis=1)
+        found = fused(lists, self.is_target, _RANK, 2 * LISTED)
+        found[~self.is_isolated[self.sources[begin:end]], LISTED:] = NOBODY
+        found.sort(axis=1)
         row, place = np.nonzero(found != NOBODY)
         # Column-major: kernels need contiguous columns.
         return np.stack((self.sources[begin + row], found[row, place].astype(np.int64))).T

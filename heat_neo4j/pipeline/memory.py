@@ -312,7 +312,8 @@ def _scoring(size: RunSize) -> float:
         around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)
         shares = size.attribute_share + min(1.0, around * size.attribute_share)
         values = _SCORED_VALUE * cells * shares
-    pairs = _HUB_ENTRY * min(HUB_ENTRIES, size.nodes**2) + _SCORED_PAIR * LISTED * BLOCK_SOURCES
+    listed = LISTED * (1.0 + size.isolated_share)
+    pairs = _HUB_ENTRY * min(HUB_ENTRIES, size.nodes**2) + _SCORED_PAIR * listed * BLOCK_SOURCES
     own = 3 * size.points + _SCORED_EDGE * size.relationships + _LISTED_NODE * size.nodes
     return own + values + vectors + pairs
 

@@ -123,6 +123,9 @@ def test_a_node_without_relationships_gets_the_targets_of_those_with_its_words()
     assert (found["paths of three"] < 0).all()
     assert (found["targets of alike"] >= 0).sum() > 5
     assert set(target[~kept].tolist()) & set(found["targets of alike"][0].tolist())
+    n_candidates = np.bincount(lists.pairs(0, len(lists.sources))[:, 0])
+    assert LISTED < n_candidates[first] <= 2 * LISTED
+    assert n_candidates[first + 1 :].max() <= LISTED
 
 
 def test_sources_and_targets_that_are_not_asked_for_are_not_listed() -> None:

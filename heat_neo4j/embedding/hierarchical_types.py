@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from heat_neo4j._utils.display import display_text, plural
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 
 Rows = NDArray[np.int64]
 End = Literal["source", "target"]
@@ -191,17 +191,13 @@ def inspect_hierarchy(graph: Graph, name: str) -> HierarchyEvidence:
     ValueError
         If the graph knows no types, or has no such type.
     """
-    if graph.relationships is None:
-        raise ValueError("a hierarchy needs a graph with relationship types and directions")
-    if name not in graph.relationships.types:
-        known = ", ".join(map(display_text, graph.relationships.types))
-        raise ValueError(f"no relationships of type {display_text(name)}: the graph has {known or 'none'}")
+    relationships = require_type(graph, name)
     n = graph.n_nodes
-    source, target = (ends.astype(np.int64) for ends in graph.relationships.of(name))
+    source, target = (ends.astype(np.int64) for ends in relationships.of(name))
     out, into = (np.bincount(ends, minlength=n) for ends in (source, target))
     tops, bottoms = np.count_nonzero((out == 0) & (into > 0)), np.count_nonzero((into == 0) & (out > 0))
     general_end: End = "target" if tops <= bottoms else "source"
-    ahead = graph.relationships.matrix(name, n)
+    ahead = relationships.matrix(name, n)
     up, down, above = (out, into, target) if general_end == "target" else (into, out, source)
     return HierarchyEvidence(
         name,
@@ -215,6 +211,16 @@ def inspect_hierarchy(graph: Graph, name: str) -> HierarchyEvidence:
         transitive=_transitive(source, target, out),
         up=sparse.csr_array(ahead if general_end == "target" else ahead.T),
     )
+
+
+def require_type(graph: Graph, name: str) -> Relationships:
+    """Return the relationships of a graph; raises ValueError unless some are of type `name`."""
+    if graph.relationships is None:
+        raise ValueError("a hierarchy needs a graph with relationship types and directions")
+    if name not in graph.relationships.types:
+        known = ", ".join(map(display_text, graph.relationships.types))
+        raise ValueError(f"no relationships of type {display_text(name)}: the graph has {known or 'none'}")
+    return graph.relationships
 
 
 def _transitive(source: Rows, target: Rows, out: Rows) -> float:

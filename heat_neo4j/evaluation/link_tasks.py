@@ -18,6 +18,7 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress, prefixed
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.embedding.hierarchical_types import require_type
 from heat_neo4j.evaluation.link_figures import (
     DEFAULT_LIMITS,
     HeldOutLinks,
@@ -136,12 +137,18 @@ def evaluate_links(
     Raises
     ------
     EvaluationError
-        If a pattern is not in the graph, or no link of any pattern can be held out.
+        If a pattern or the model's `hierarchy` is not in the graph, or no link of any pattern can be held
+        out.
     NothingToLearnError, ValueError
         If `HEAT.fit` raises it, or a scorer returns a score that is not finite.
     """
     graph = as_graph(graph)
     wanted = _patterns(graph, patterns)
+    if model.hierarchy is not None:
+        try:
+            require_type(graph, model.hierarchy)
+        except ValueError as error:
+            raise EvaluationError(str(error)) from error
     on_progress = as_progress(on_progress)
     others = methods or {}
     if methods is None and baselines:

@@ -33,6 +33,7 @@ from heat_neo4j.pipeline.fit import (
     LinkModel,
     align,
     cannot_embed,
+    check_hierarchy,
     check_scheduler,
     coordinates_of,
     fit_link_model,
@@ -202,6 +203,8 @@ def run_job(
     graph, reading_notes = read_by_recipe(
         store, job.projection, recipe, session.on_progress, scratch=job.model.scratch
     )
+    if trains:
+        check_hierarchy(job.model, graph)
     session.clock.lap("read")
     state = GraphState(graph, job.settings(), job.model.alpha, run if mode == LINKS else None)
     if refresh:

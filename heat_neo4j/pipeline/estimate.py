@@ -27,7 +27,7 @@ from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.patterns import Pattern
-from heat_neo4j.pipeline.fit import cannot_embed
+from heat_neo4j.pipeline.fit import cannot_embed, check_hierarchy
 from heat_neo4j.pipeline.job import LinkOptions
 from heat_neo4j.pipeline.memory import LinkEnds, RunSize, memory_of, run_size
 
@@ -150,6 +150,7 @@ def estimate_run(
     graph, began = None, perf_counter()
     if memory_of(size)["read"] <= free_memory():
         graph = store.read_graph(projection, scratch=estimator.scratch, on_progress=progress)
+        check_hierarchy(estimator, graph)
         size = _with_columns(size, graph)
     try:
         return estimate(size, estimator, graph, perf_counter() - began, progress)

@@ -13,7 +13,7 @@ from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
 from heat_neo4j.embedding.cluster import connected
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, NothingToLearnError
-from heat_neo4j.embedding.hierarchical_types import find_hierarchies
+from heat_neo4j.embedding.hierarchical_types import find_hierarchies, require_type
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.drift import fit_isometry
@@ -75,6 +75,15 @@ def check_scheduler(model: HEAT) -> None:
     if model.scheduler is not None:
         with connected(model.scheduler):
             pass
+
+
+def check_hierarchy(model: HEAT, graph: Graph) -> None:
+    """Raise a ProjectionError if no relationship that was read is of the model's hierarchical type."""
+    if model.hierarchy is not None:
+        try:
+            require_type(graph, model.hierarchy)
+        except ValueError as error:
+            raise ProjectionError(f"`hierarchy`: {error}") from error
 
 
 def training_notes(model: HEAT) -> tuple[str, ...]:

@@ -329,6 +329,24 @@ CASES = [
         graph="MATCH (n:BadPaper) SET n.badRadius = n.year",
     ),
     Case(
+        "hierarchy of a type that is not read",
+        (*EMBED, "--hierarchy", "BAD_CITE"),
+        4,
+        "--hierarchy: no relationships of type BAD_CITE: the graph has BAD_CITES",
+    ),
+    Case(
+        "estimate of a hierarchy of a type that is not read",
+        ("estimate", *PAPERS, *SMALL, "--hierarchy", "BAD_CITE"),
+        4,
+        "--hierarchy: no relationships of type BAD_CITE: the graph has BAD_CITES",
+    ),
+    Case(
+        "evaluation of a hierarchy of a type that is not read",
+        ("evaluate", "links", *PAPERS, *SMALL[:-2], "--hierarchy", "BAD_CITE"),
+        4,
+        "the graph cannot be evaluated: no relationships of type BAD_CITE: the graph has BAD_CITES",
+    ),
+    Case(
         "links without that label",
         (*EMBED, "--predict", "BadPapr-*->*"),
         4,

@@ -125,6 +125,8 @@ def test_nonsense_is_refused() -> None:
             evaluate_links(a_graph(), MODEL, seeds=seeds)
     with pytest.raises(EvaluationError, match="share must lie between 0 and 1"):
         evaluate_links(a_graph(), MODEL, share=1.5)
+    with pytest.raises(EvaluationError, match="a hierarchy needs a graph with relationship types"):
+        evaluate_links(a_graph(), HEAT(hierarchy="OVER"))
 
 
 def test_the_notes_name_who_wins_and_by_which_figure() -> None:

@@ -154,6 +154,8 @@ def test_unique_properties_are_proposed_as_keys(invoke, cypher):
     try:
         assert json_of(invoke("check", *asked, "--json"))["advice"] == [line]
         assert json_of(invoke("check", *asked, "--key", "key", "--json"))["advice"] == []
+        wrong = invoke("check", *asked, "--key", "year", code=4).stdout
+        assert "Advice        unique here: --key CliPaper=key\n" in wrong
         assert f"Note          {line}\n" in invoke(*EMBED, "--no-links").stdout
         error = invoke("recommend", "7", "--model", "cli", code=4).stderr
         assert "the model has no key to find '7' by" in error
@@ -179,6 +181,22 @@ def test_check_says_that_texts_are_dates_or_numbers_and_what_to_do(invoke, cyphe
     assert "Advice" not in shown
     assert "since: date, 1 column" in shown
     assert "price: number, 1 column" in shown
+
+
+def test_check_says_from_which_label_to_read_an_attribute(invoke, cypher):
+    asked = ("check", "--label", "CliPaper", "--label", "CliNobody", "--attribute", "year", "--text", "note")
+    cypher("CREATE (:CliNobody {note: 'nobody wrote this'})")  # a text is not missing
+    try:
+        (line,) = json_of(invoke(*asked, "--json"))["advice"]
+        assert line == (
+            "year is on no node of CliNobody and counts as missing there: "
+            "read it with --label-attribute CliPaper=year"
+        )
+        better = ("check", *asked[1:5], "--label-attribute", "CliPaper=year", "--json")
+        found = json_of(invoke(*better))
+        assert (found["advice"], found["attributes"][0]["missing"]) == ([], 0)
+    finally:
+        cypher("MATCH (n:CliNobody) DELETE n")
 
 
 def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cypher):

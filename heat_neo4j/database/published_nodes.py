@@ -70,6 +70,7 @@ class Lookup:
     statements: Mapping[str, str]  # statements by a description of what they search for
     values: Sequence[Any]  # key values to search for: strings or integers
     wanted: str = ""  # all descriptions in one, with each key once
+    similar: tuple[str, ...] = ()  # statements that search for keys like the text
 
     @property
     def part(self) -> Fragment:
@@ -92,16 +93,18 @@ class Lookup:
             )
         values: list[Any] = [text, int(text)] if is_integer(text) else [text]
         who_by_key: dict[str, list[str]] = {}
+        similar = []
         try:
             statements = {}
             for among, who, key in _asked_for(nodes, labels):
                 who_by_key.setdefault(key, []).append(who)
                 found = load_statement("read/find_node", labels=among, property=key)
                 statements[f"{who} with {key} {text!r}"] = found
+                similar.append(load_statement("read/similar_keys", labels=among, property=key))
         except ValueError as error:  # a label or a key that was given cannot be quoted
             raise ProjectionError(str(error)) from error
         wanted = (f"{' or '.join(who)} with {key} {text!r}" for key, who in who_by_key.items())
-        return cls((), statements, values, " or ".join(wanted))
+        return cls((), statements, values, " or ".join(wanted), tuple(similar))
 
 
 def read_scope(source: Connection | Transaction, model: str) -> VersionScope:

@@ -85,12 +85,15 @@ class Database:
 
     def __init__(self, **nodes):
         self.nodes, self.asked = nodes, []
+        self.similar = []
         self.server = type("Server", (), {"database": "neo4j"})
 
     def read(self, statement, parameters=None, doing=""):
         if doing == "reading names":
             names = {"labels": list(MASKS), "keys": list(FILMS.properties), "types": [], "predicted": []}
             return [{**names, "id": None}]
+        if doing == "looking for similar keys":
+            return [{"key": key, "property": name} for key, name in self.similar]
         (line,) = (line for line in statement.splitlines() if line.startswith("MATCH"))
         self.asked.append(line.removeprefix("MATCH (n:").removesuffix(" IN $heat_values").replace("`", ""))
         key = self.asked[-1].replace(") WHERE n.", ".")
@@ -133,6 +136,27 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
             find_node(database, NodesByKey((), NAMED), "Ann", labels, key)
     both = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Up": "4:x:1"}})
     assert found(both, "Up", NAMED) == "4:x:1"  # one node with both labels
+
+
+@pytest.mark.parametrize(
+    ("similar", "hint"),
+    [
+        ([], ""),
+        ([("Ann", None), ("Xyz", None)], ": did you mean 'Ann'?"),
+        ([("Xyz", None)], ""),
+        ([("tt01", "imdb title"), ("Ann", None)], ": did you mean 'tt01', which has this imdb title?"),
+        ([("tt01", "genre"), ("tt02", "genre")], ""),
+        ([("Ann", "name")], ": did you mean 'Ann'?"),
+    ],
+)
+def test_a_similar_key_is_suggested_for_one_that_no_node_has(similar, hint):
+    database = Database()
+    database.similar = similar
+    with pytest.raises(ProjectionError) as caught:
+        found(database, "ann", NAMED, ["Movie"])
+    assert str(caught.value) == f"there is no Movie with title 'ann' in database 'neo4j'{hint}"
+    with pytest.raises(ProjectionError, match=r"in database 'neo4j'$"):  # a question, not a key
+        found(database, "ann " * 30, NAMED, ["Movie"])
 
 
 def test_a_label_is_asked_for_if_it_can_tell_nodes_apart():

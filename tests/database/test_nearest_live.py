@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 import uuid
 
 import numpy as np
@@ -302,6 +303,23 @@ def test_a_node_that_is_not_there_is_told(store, cloud):
         for exact in (False, True):
             with pytest.raises(ProjectionError, match=message):
                 store.neighbours(node, exact=exact, **{"model": cloud.model, **options})
+
+
+def test_a_node_that_may_be_meant_is_suggested(store, cypher, cloud):
+    which = f"MATCH (n:`{cloud.label}` {{name: 'n21'}})"
+    cypher(f"{which} SET n.title = 'The Only One', n.words = ['The Only One']")
+    try:
+        for text, hint in (
+            ("N21", "did you mean 'n21'?"),
+            ("the only one", "did you mean 'n21', which has this title?"),
+            ("21", None),  # the value of a number
+            ("words", None),
+        ):
+            end = re.escape(f": {hint}") if hint else "in database '[^']*'"
+            with pytest.raises(ProjectionError, match=f"{end}$"):
+                store.neighbours(text, model=cloud.model)
+    finally:
+        cypher(f"{which} REMOVE n.title, n.words")
 
 
 def test_each_label_is_found_and_named_by_its_own_key(store, cypher, lent):

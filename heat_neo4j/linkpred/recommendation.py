@@ -47,6 +47,9 @@ class Recommended:
         Number of candidates that were ranked.
     left_out : mapping of Rule to int
         Number of nodes that each rule left out.
+    has_role : bool
+        Whether the node can have links of the pattern; not if nodes are either sources or targets, and this
+        one has the other role.
     """
 
     pattern: Pattern | None
@@ -56,6 +59,12 @@ class Recommended:
     probability: Array | None
     n_candidates: int
     left_out: Mapping[Rule, int] = field(default_factory=dict)
+    has_role: bool = True
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether rules, or the role of the node, leave no candidate."""
+        return not self.n_candidates and (not self.has_role or bool(self.left_out))
 
     def chance(self, place: int) -> float | None:
         """Return the probability of the partner at `place`; None without a score."""
@@ -126,6 +135,7 @@ def likeliest_partners(
                 None if scorer is None else scorer.probability(scores[best]),
                 len(others),
                 left_out,
+                bool(has_role),
             )
         )
     return found

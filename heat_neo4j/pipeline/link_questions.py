@@ -33,6 +33,7 @@ from heat_neo4j.pipeline.published_model import (
 )
 
 _NO_SCORE = "no link score: `heat links` fits one; until then, links are ranked by distance"
+_OTHER_ROLE = "no link of {} leads {} {}: it has {} ones, and no node has both"
 _HAS_ALL = "{} has all the links allowed: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
@@ -215,6 +216,11 @@ def recommend(
         min_degree=min_degree,
     )
     names = node_names(store, published, caption)
+    for each in found:
+        if not each.has_role and each.pattern is not None:
+            way, has = ("to", "outgoing") if reverse else ("from", "incoming")
+            named = map(display_text, (str(each.pattern), way, names[row], has))
+            notes = (*notes, _OTHER_ROLE.format(*named))
     if learned is not None:
         own_end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
         about = learned.sentences_about(published.graph, row, own_end)

@@ -457,6 +457,8 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     found = link_questions.recommend(ask, "101", reverse=True)  # all films but the first have a director
     ((only,),) = (each.partner for each in found.patterns)
     assert (only, found.patterns[0].n_candidates) == (0, 1)
+    none_left = link_questions.recommend(ask, "101", reverse=True, min_degree=1).patterns[0]
+    assert (none_left.n_candidates, none_left.is_impossible) == (0, True)
     every = link_questions.recommend(ask, "101", reverse=True, rules=False)
     assert not any("each Film" in note for note in every.notes)
     n_others = 99 - np.count_nonzero(directors[1:] == 101)
@@ -484,6 +486,27 @@ def test_patterns_of_which_a_node_has_all_links_are_recommended_only_by_name(sto
     model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(graph)
     assert set(model.recommend(5).types) == {"WITH"}
     assert set(model.recommend(5, patterns=["*-*->*"]).types) == {"DIRECTED_BY", "WITH"}
+
+
+def test_a_node_in_the_other_role_has_no_links_and_a_note_says_why(store_of):
+    form, base = np.arange(40), 40 + np.arange(40) % 9  # no node is a form of one and has forms
+    graph = Graph(
+        sparse.csr_array((np.ones(40), (form, base)), shape=(60, 60)),
+        relationships=Relationships.from_pairs({"FORM_OF": (form, base)}),
+    )
+    ask = store_of(published_model(graph, np.column_stack((np.zeros((60, 2)), np.ones(60)))))
+    for node, reverse, note in (
+        ("41", False, "no link of -FORM_OF-> leads from n41: it has incoming ones, and no node has both"),
+        ("3", True, "no link of -FORM_OF-> leads to n3: it has outgoing ones, and no node has both"),
+    ):
+        found = link_questions.recommend(ask, node, reverse=reverse)
+        (each,) = found.patterns
+        assert (each.n_candidates, each.is_impossible, note in found.notes) == (0, True, True)
+        back = link_questions.recommend(ask, node, reverse=not reverse)
+        assert not any("no node has both" in line for line in back.notes)
+        assert not back.patterns[0].is_impossible
+    lonely = link_questions.recommend(ask, "3", rules=False, min_degree=60).patterns[0]
+    assert (lonely.n_candidates, lonely.is_impossible) == (0, False)  # the user asked for it
 
 
 def test_links_that_the_rules_of_a_run_drop_are_not_recommended(store_of):

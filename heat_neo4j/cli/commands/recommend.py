@@ -29,8 +29,8 @@ heat recommend u5 --caption title
     model_options,
 )
 def recommend(found: Recommendations, options: dict[str, Any]) -> None:
-    """Print a table for each pattern."""
-    for place, each in enumerate(found.patterns):
+    """Print a table for each pattern, except those of which notes say why no link is possible."""
+    for place, each in enumerate(each for each in found.patterns if not each.is_impossible):
         if place:
             print_line()
         _print(found, each)

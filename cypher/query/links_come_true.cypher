@@ -3,7 +3,7 @@
 // Links are predicted only between nodes that no relationship of the type joins, so it is newer than the prediction.
 // Other types and the reverse direction do not count. Precision: the share of links up to this rank that came true.
 //
-// Put the property to show in the place of `name`.
+// Put the property to show in the place of `name`; a node without it is shown by its element id.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
 // :param kind => null               links of this type only
 // :param k => 10                    how many
@@ -11,7 +11,8 @@ MATCH (a)-[p:`HEAT_PREDICTED`]->(b) WHERE $kind IS NULL OR p.type = $kind
 WITH a, p, b
 ORDER BY p.rank
 LIMIT $k
-WITH p.rank AS rank, a.`name` AS node, p.type AS type, b.`name` AS other, p.probability AS probability,
+WITH p.rank AS rank, coalesce(a.`name`, elementId(a)) AS node, p.type AS type,
+     coalesce(b.`name`, elementId(b)) AS other, p.probability AS probability,
      EXISTS { (a)-[r]->(b) WHERE type(r) = p.type } AS cameTrue
 ORDER BY rank
 WITH collect({rank: rank, node: node, type: type, other: other, probability: probability, cameTrue: cameTrue}) AS links

@@ -3,7 +3,7 @@
 // The rarest shared neighbours come first, as a shared hub says little. Values of a list count one by one.
 // At most three of each are shown. A link leads from the node to the other; the two may be joined by another type.
 //
-// Put the property to show in the place of `name`.
+// Put the property to show in the place of `name`; a node without it is shown by its element id.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
 // :param attributes => []           the properties to compare, such as ["words"]
 // :param k => 10                    how many
@@ -18,7 +18,7 @@ WITH a, p, b, COLLECT {
   WITH DISTINCT predicted, c
   WITH c, COUNT { (c)-[t]-() WHERE NOT type(t) IN predicted } AS degree
   ORDER BY degree, c.`name`
-  RETURN c.`name`
+  RETURN coalesce(c.`name`, elementId(c))
 } AS common, COLLECT {
   UNWIND $attributes AS key
   WITH key, a[key] AS x, b[key] AS y
@@ -34,6 +34,7 @@ WITH a, p, b, COLLECT {
          + reduce(text = '', entry IN entries[1..3] | text + ', ' + entry)
          + CASE WHEN size(entries) > 3 THEN ', ...' ELSE '' END
 } AS shared
-RETURN p.rank AS rank, a.`name` AS node, p.type AS type, b.`name` AS other, p.probability AS probability,
+RETURN p.rank AS rank, coalesce(a.`name`, elementId(a)) AS node, p.type AS type,
+       coalesce(b.`name`, elementId(b)) AS other, p.probability AS probability,
        p.distance AS distance, size(common) AS common, common[..3] AS through, shared
 ORDER BY rank

@@ -3,7 +3,7 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes and relationships once.
 //
-// Put the property to show in the place of `name`.
+// Put the property to show in the place of `name`; a node without it is shown by its element id.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param minDegree => 3             minimum number of relationships, without predicted ones
 // :param k => 10                    how many
@@ -20,6 +20,6 @@ WITH n, degree, n.`heatRadius` AS radius, n.`heatEmbedding` AS u, c.`heatEmbeddi
 WITH n, degree, radius, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
        sum + (u[i] - v[i]) * (u[i] - v[i])) / (gapU * gapV) AS z
 WITH n, degree, radius, avg(log(1.0 + z + sqrt(z * (z + 2.0)))) AS meanDistance
-RETURN n.`name` AS node, meanDistance, degree, radius
+RETURN coalesce(n.`name`, elementId(n)) AS node, meanDistance, degree, radius
 ORDER BY meanDistance DESC, node
 LIMIT $k

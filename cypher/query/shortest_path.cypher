@@ -1,6 +1,7 @@
 // How two nodes are connected: among the paths with the fewest relationships, the shortest in hyperbolic space.
 //
 // Detour: how much longer the path is than the straight line. Paths contain no predicted links and no nodes without coordinates.
+// A node without the property is shown by its element id.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius.
@@ -17,7 +18,7 @@ WITH a, b, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
   UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted
 MATCH path = ALL SHORTEST (a)-[r WHERE NOT type(r) IN predicted]-{1,10}(b)
 WHERE length(path) <= $hops AND all(n IN nodes(path) WHERE n.`heatEmbedding` IS NOT NULL)
-WITH [n IN nodes(path) | n.`name`] AS path, nodes(path) AS way
+WITH [n IN nodes(path) | coalesce(n.`name`, elementId(n))] AS path, nodes(path) AS way
 WITH path, [n IN way | n.`heatEmbedding`] AS points,
      [n IN way | 4.0 / (2.0 + exp(n.`heatRadius`) + exp(-n.`heatRadius`))] AS gaps
 // Pairs of places on the path: its two ends, then each step.

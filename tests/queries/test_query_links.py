@@ -1,5 +1,7 @@
 """Queries about relationships: predicted ones, those that came true, those that surprise."""
 
+import re
+
 import pytest
 
 from tests.support.live_graph import open_cypher
@@ -78,6 +80,21 @@ def test_the_likeliest_links_of_each_type(store, toy):
     expected = sorted(row for row in rows if row[1] <= 3)
     assert len(expected) == 6
     same(ask(store, "likeliest", toy.values(k=3)), expected)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "links_come_true", "missing_links", "most_general", "most_specific", "outliers",
+        "surprising_relationships",
+    ],
+)  # fmt: skip
+def test_nodes_without_the_property_are_shown_by_their_element_ids(store, toy, query):
+    rows = ask(store, query, toy.values(property="of no node"))
+    assert len(rows) == 5
+    shown = [row[column] for row in rows for column in ("node", "other") if column in row]
+    shown += [name for row in rows for name in row.get("through", ())]
+    assert all(re.fullmatch(r"\d+:[0-9a-f-]{36}:\d+", name) for name in shown)
 
 
 def test_a_link_is_explained_by_what_its_nodes_share(store, toy):

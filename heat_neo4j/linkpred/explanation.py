@@ -117,6 +117,17 @@ class Tie(NamedTuple):
         return f"-{self.type}->" if self.forward else f"<-{self.type}-"
 
 
+def arrows_of(ties: Sequence[Tie]) -> str:
+    """Return the arrows of a step; a type in both directions is one arrow.
+
+    >>> arrows_of([Tie("KNOWS", True), Tie("KNOWS", False), Tie("RATED", True)])
+    '<-KNOWS-> -RATED->'
+    """
+    ways = {tie.type: {each.forward for each in ties if each.type == tie.type} for tie in ties}
+    shown = (f"<-{tie.type}->" if tie.type and len(ways[tie.type]) == 2 else str(tie) for tie in ties)
+    return " ".join(dict.fromkeys(shown))
+
+
 class Way(NamedTuple):
     """A path from the source to the target through other nodes."""
 

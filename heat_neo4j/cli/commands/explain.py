@@ -101,12 +101,14 @@ def _precedents(found: Explanation) -> Iterator[str]:
 
 
 def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Iterator[str]:
+    from heat_neo4j.linkpred.explanation import arrows_of
+
     link, names = found.link, found.link.names
     for way in ways:
         stops = (*way.nodes, link.target)
         text = names[link.source]
         for step, stop in zip(way.steps, stops, strict=True):
-            text += f" {' '.join(map(str, step))} {names[stop]}"
+            text += f" {arrows_of(step)} {names[stop]}"
         yield f"{text}  ({plural(way.degrees[0], 'neighbour')})" if len(way.nodes) == 1 else text
     if count > len(ways):
         yield f"and {plural(count - len(ways), f'more {noun}')}"

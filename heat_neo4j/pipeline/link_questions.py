@@ -364,7 +364,10 @@ def _no_pattern(
     if to is not None:
         ends = f"{node!r} ({_labels(graph, row)}) to {to[0]!r} ({_labels(graph, to[1])})"
         back = patterns_at(graph, patterns_at(graph, chosen, to[1]), row, reverse=True)
-        advice = "give the nodes the other way round?" if back else f"it has {', '.join(map(str, chosen))}"
+        known = patterns_of(graph)
+        fits = patterns_at(graph, patterns_at(graph, known, row), to[1], reverse=True)
+        listed = f"{'these allow it' if fits else 'the model has'}: {', '.join(map(str, fits or known))}"
+        advice = "give the nodes the other way round?" if back else listed
         return ProjectionError(f"no link of {which} leads from {ends}: {advice}")
     role, advice = ("target", "without `reverse`") if reverse else ("source", "with `reverse`")
     return ProjectionError(

@@ -386,7 +386,11 @@ def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
         ),
         (
             lambda: explain(ask, "30", "31"),
-            r"to '31' \(Movie\): it has User-FOLLOWS->User, User-RATED->Movie",
+            r"to '31' \(Movie\): the model has: User-FOLLOWS->User, User-RATED->Movie",
+        ),
+        (
+            lambda: explain(ask, "0", "30", pattern="User-FOLLOWS->User"),
+            r"no link of User-FOLLOWS->User leads .* to '30' \(Movie\): these allow it: User-RATED->Movie$",
         ),
         (lambda: explain(ask, "0", "0"), "are the same node"),
     ):

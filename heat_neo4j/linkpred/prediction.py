@@ -279,9 +279,9 @@ def predict_links(
         that violate them. Without rules only the number of links is limited.
     score : LinkScore, optional
         Score from `fit_link_score` that ranks the links and gives probabilities. For each source it scores
-        64 candidates, merged from short lists of near, reachable, similar and popular targets. Sources and
-        targets that the rules allow no further link are skipped. Without a score, links are ranked by
-        distance.
+        64 candidates, or 128 if the source has no relationships, merged from short lists of near, reachable,
+        similar and popular targets. Sources and targets that the rules allow no further link are skipped.
+        Without a score, links are ranked by distance.
     n_threads : int, optional
         Number of threads; all cores if None. The result is bitwise the same.
     on_progress : callable

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
-_OTHERS_IN_ALL = 20_000  # over all patterns; each of them has up to 64 candidates with some 30 features
+_OTHERS_IN_ALL = 20_000  # over all patterns; each of them has up to 128 candidates with some 30 features
 
 
 class MostSources(NamedTuple):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.read.node_lookup import AmbiguousNodeError
 from heat_neo4j.database.store import Neo4jStore
@@ -28,11 +29,16 @@ from heat_neo4j.pipeline.published_model import (
     PublishedModel,
     node_names,
     read_published,
-    read_score,
+    score_of,
+    scored_run,
     why_no_score,
 )
 
 _NO_SCORE = "no link score: `heat links` fits one; until then, links are ranked by distance"
+_OTHER_VERSION = (
+    "the link score was fitted by heat_neo4j {}, and this is {}, where its probabilities can be wrong: "
+    "`heat embed` fits a new one"
+)
 _OTHER_ROLE = "no link of {} leads {} {}: it has {} ones, and no node has both"
 _HAS_ALL = "{} has all the links allowed: {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
@@ -303,10 +309,13 @@ def _read(
 ) -> tuple[PublishedModel, LinkScore | None, tuple[str, ...]]:
     """Return the model, its link score, and the differences from its run; without a score, also why."""
     published = read_published(store, model, on_progress=on_progress)
-    score = read_score(store, published)
-    if score is not None:
-        return published, score, published.notes
-    return published, None, (*published.notes, why_no_score(store, published) or _NO_SCORE)
+    run, notes = scored_run(store, published), published.notes
+    if run is None:
+        return published, None, (*notes, why_no_score(store, published) or _NO_SCORE)
+    fitted_by = run.versions.get("heat_neo4j", __version__)
+    if fitted_by != __version__:
+        notes = (*notes, _OTHER_VERSION.format(display_text(fitted_by), __version__))
+    return published, score_of(run), notes
 
 
 def _row_of(

@@ -177,16 +177,26 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> N
 def read_score(store: Neo4jStore, published: PublishedModel) -> LinkScore | None:
     """Return the link score of a published model; None if no run has fitted one.
 
-    Prefers the run whose links are published, if it predicted them from these coordinates. Raises
-    ProjectionError if the run's node is damaged.
+    Raises ProjectionError if the run's node is damaged.
     """
-    for each in _link_runs(store, published):
-        if "link_score" in each.parameters:
-            try:
-                return LinkScore.from_dict(each.parameters["link_score"])
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise each.damage("parameters") from error
-    return None
+    run = scored_run(store, published)
+    return None if run is None else score_of(run)
+
+
+def scored_run(store: Neo4jStore, published: PublishedModel) -> RunRecord | None:
+    """Return the run that fitted the link score of a published model; None if none did.
+
+    Prefers the run whose links are published, if it predicted them from these coordinates.
+    """
+    return next((each for each in _link_runs(store, published) if "link_score" in each.parameters), None)
+
+
+def score_of(run: RunRecord) -> LinkScore:
+    """Return the link score that a run fitted; raises ProjectionError if the run's node is damaged."""
+    try:
+        return LinkScore.from_dict(run.parameters["link_score"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise run.damage("parameters") from error
 
 
 def why_no_score(store: Neo4jStore, published: PublishedModel) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j._utils.progress import no_progress
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.cli.commands.explain import _print_contributions, _summary
 from heat_neo4j.cli.output import format_probability
@@ -313,7 +314,7 @@ def books(linked, *runs):
 
 def run(run_id, previous=None, **parameters):
     return SimpleNamespace(
-        run_id=run_id, previous_run=previous, parameters=parameters, model="m",
+        run_id=run_id, previous_run=previous, parameters=parameters, model="m", versions={},
         damage=lambda name: ProjectionError(f"damaged {name}"),
     )  # fmt: skip
 
@@ -589,6 +590,17 @@ def test_a_model_without_probability_says_so(store_of, graph, points):
     assert found["patterns"][0]["links"][0]["probability"] is None
     why = link_questions.explain(ask, "0", "30").to_dict()
     assert (why["contributions"], why["notes"]) == ([], found["notes"])
+
+
+def test_a_score_of_another_version_is_noted(store_of, graph, points, score):
+    published = published_model(graph, points, score)
+    for fitted_by, is_noted in ((__version__, False), ("0.0", True)):
+        published.run.versions = {"heat_neo4j": fitted_by}
+        for found in (
+            link_questions.recommend(store_of(published), "0"),
+            link_questions.explain(store_of(published), "0", "30"),
+        ):
+            assert any("fitted by heat_neo4j 0.0" in note for note in found.notes) == is_noted
 
 
 def test_a_model_of_too_few_links_is_not_told_to_fit_a_score(store_of, points, model):

@@ -20,13 +20,6 @@ from heat_neo4j.cli.output import (
 if TYPE_CHECKING:
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
 
-HIERARCHY_COLUMNS = (
-    "order_accuracy", "mean_rank", "mean_average_precision", "precision_up", "precision_down",
-)  # fmt: skip
-LINK_COLUMNS = (
-    "mean_reciprocal_rank", "hits_at_10", "precision_at_10", "precision_at_100", "precision_at_written",
-    "recall_at_written", "direction_accuracy", "calibration_error", "auroc", "average_precision",
-)  # fmt: skip
 DIGITS = {
     "mean_rank": 2, "precision_at_10": 3, "precision_at_100": 3, "precision_at_written": 3,
     "recall_at_written": 3,
@@ -86,12 +79,12 @@ def _task(evaluation: Evaluation) -> str:
 
 
 def _show_rows(rows: Sequence[Row], first: str) -> None:
-    from heat_neo4j.evaluation.report import METRIC_NAMES
+    from heat_neo4j.evaluation.report import HIERARCHY_METRICS, LINK_METRICS, METRIC_NAMES
 
     width = max(len(first), *(len(row.method) for row in rows))
     with_figures = [row for row in rows if row.figures]
     is_hierarchy = any("order_accuracy" in row.figures for row in with_figures)
-    wanted = HIERARCHY_COLUMNS if is_hierarchy else LINK_COLUMNS
+    wanted = HIERARCHY_METRICS if is_hierarchy else LINK_METRICS
     columns = [key for key in wanted if any(key in row.figures for row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(

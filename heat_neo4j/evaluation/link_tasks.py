@@ -26,7 +26,7 @@ from heat_neo4j.evaluation.link_figures import (
     held_out_links,
     measure_links,
 )
-from heat_neo4j.evaluation.report import Curve, Evaluation, Row, comparison_notes
+from heat_neo4j.evaluation.report import LINK_METRICS, Curve, Evaluation, Row, comparison_notes
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
@@ -275,7 +275,7 @@ class _LinkTable:
                 yield f"{name}{plural(fewest, 'link')} held out, too few to compare the methods"
                 continue
             of = "" if pattern is None else f" of {pattern}"
-            yield from comparison_notes([*ours, *baselines], ("mean_reciprocal_rank",), of)
+            yield from comparison_notes([*ours, *baselines], ("mean_reciprocal_rank",), of, LINK_METRICS)
         if any(figure.errors for row in rows for figure in row.figures.values()):
             yield (
                 f"{limits.nodes:,} sampled sources rank targets (se: sampling standard error of one seed's "

@@ -1,6 +1,6 @@
 """The table of an evaluation: metrics by method and seed, and notes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,15 @@ METRIC_NAMES: Mapping[str, str] = {
     "average_precision": "AP",
 }
 """Column heading of each metric."""
+LINK_METRICS = (
+    "mean_reciprocal_rank", "hits_at_10", "precision_at_10", "precision_at_100", "precision_at_written",
+    "recall_at_written", "direction_accuracy", "calibration_error", "auroc", "average_precision",
+)  # fmt: skip
+"""Columns of a table of predicted links."""
+HIERARCHY_METRICS = (
+    "order_accuracy", "mean_rank", "mean_average_precision", "precision_up", "precision_down",
+)  # fmt: skip
+"""Columns of a table of a hierarchy."""
 
 _LESS_IS_BETTER = {"mean_rank", "calibration_error"}
 
@@ -188,11 +197,13 @@ class Evaluation(Result):
         }
 
 
-def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = "") -> Iterator[str]:
+def comparison_notes(
+    rows: Sequence[Row], metrics: Sequence[str], what: str = "", shown: Iterable[str] = METRIC_NAMES
+) -> Iterator[str]:
     """Yield one line per baseline that beats our rows on the mean of a metric, or a line that none does.
 
     `metrics` are metrics for which higher is better. One more line names the best baseline of each other
-    metric, where it beats us. `what` describes the setting.
+    metric that is `shown`, where it beats us. `what` describes the setting.
     """
     baselines = [row for row in rows if not row.is_ours and row.figures]
     for ours in (row for row in rows if row.is_ours and row.figures):
@@ -208,10 +219,10 @@ def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = ""
                 against = f"{own:.4f} against {means[best_first[0]]:.4f} of {best_first[0]}"
                 yield f"{ours.method} beats every baseline on {name}{what}: {against}"
         winners: dict[str, list[str]] = {}
-        for metric, figure in ours.figures.items():
-            rivals = [row for row in baselines if metric in row.figures and metric not in metrics]
-            best = max(rivals, key=lambda row: _goodness(metric, row.figures[metric].mean), default=ours)
-            if _goodness(metric, best.figures[metric].mean) > _goodness(metric, figure.mean):
+        for metric in (each for each in shown if each in ours.figures and each not in metrics):
+            rivals = [row for row in [ours, *baselines] if metric in row.figures]
+            best = max(rivals, key=lambda row: _goodness(metric, row.figures[metric].mean))
+            if best is not ours:
                 winners.setdefault(best.method, []).append(METRIC_NAMES[metric])
         if winners:
             listed = "; ".join(f"{method} on {', '.join(names)}" for method, names in winners.items())

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from heat_neo4j.evaluation import EvaluationError, evaluate_links
 from heat_neo4j.evaluation.link_figures import Limits
-from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
+from heat_neo4j.evaluation.report import LINK_METRICS, Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
@@ -147,7 +147,9 @@ def test_the_notes_name_who_wins_and_by_which_figure() -> None:
     assert list(comparison_notes(rows[:1], ("auroc",))) == []
     for each, hits, ap in zip(rows, (0.5, 0.4, 0.6, 0.7), (0.5, 0.9, 0.8, 0.1), strict=True):
         each.figures |= {"hits_at_10": Figure((hits,)), "average_precision": Figure((ap,))}
-    assert list(comparison_notes(rows, ("auroc",)))[2:] == ["HEAT loses to C on mean rank, Hits@10; A on AP"]
+    assert list(comparison_notes(rows, ("auroc",)))[2:] == ["HEAT loses to C on Hits@10, mean rank; A on AP"]
+    in_the_table = list(comparison_notes(rows, ("auroc",), shown=LINK_METRICS))
+    assert in_the_table[2:] == ["HEAT loses to C on Hits@10; A on AP"]
 
 
 def test_a_figure_is_the_mean_and_deviation_of_its_seeds() -> None:

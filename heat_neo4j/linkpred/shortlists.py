@@ -21,6 +21,7 @@ from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.comparison import compared
+from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import CentredRows
@@ -81,6 +82,12 @@ class Surroundings:
             "names": _Steps(CsrParts.of(names), CsrParts.of(texts.T), _WORDS),
         }
 
+    @cached_property
+    def _by_vectors(self) -> Mapping[str, _Steps]:
+        """Steps from a node to those with the most similar vectors."""
+        near = near_matrix(self._graph, _EACH)
+        return {} if near is None else {"like vectors": _Steps(CsrParts.of(near), self._itself)}
+
     def of(
         self,
         candidates: CandidatePairs,
@@ -108,7 +115,8 @@ class Surroundings:
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
             if of_sources is of_targets:
                 direct["alike"] = _Steps(own, words, _WORDS)
-        direct |= self._by_names
+        direct |= {**self._by_names, **self._by_vectors}
+        similar |= {f"targets of {name}": two for name, two in self._by_vectors.items()}
         places = Places.of(graph, *ends)
         return Shortlists(
             sources=asked.sources,

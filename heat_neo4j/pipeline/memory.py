@@ -306,6 +306,8 @@ def _scoring(size: RunSize) -> float:
         return 0.0
     cells = size.nodes * size.attribute_columns
     vectors = _VECTOR_VALUE * size.nodes * size.vector_columns
+    if size.vector_columns:
+        vectors += _NEAR_ENTRY * size.nodes * min(LISTED, size.nodes)
     if size.attribute_share >= DENSE_SHARE and size.attribute_columns >= DENSE_COLUMNS:
         values = float(_DENSE_VALUE * cells)
     else:  # of the node, and of it and its neighbours

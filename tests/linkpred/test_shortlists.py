@@ -11,8 +11,11 @@ from scipy import sparse
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import ALONE
+from heat_neo4j.attributes.table import Attribute, AttributeTable
+from heat_neo4j.embedding.near_lists import vector_rows
 from heat_neo4j.geometry.hyperboloid import distance, lift
-from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.graph import Graph, Provenance, Relationships
+from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of
 from heat_neo4j.linkpred.shortlists import LISTED, Shortlists, Surroundings
 from heat_neo4j.patterns import Pattern
@@ -126,6 +129,33 @@ def test_a_node_without_relationships_gets_the_targets_of_those_with_its_words()
     n_candidates = np.bincount(lists.pairs(0, len(lists.sources))[:, 0])
     assert LISTED < n_candidates[first] <= 2 * LISTED
     assert n_candidates[first + 1 :].max() <= LISTED
+
+
+def test_nodes_with_similar_vectors_are_listed_and_so_are_their_targets() -> None:
+    points, graph = library(90)  # fewer books than a list has places
+    table = AttributeTable([Attribute("vector")], graph.n_nodes, max_categories=1)
+    values = np.random.default_rng(1).normal(size=(graph.n_nodes, 48)) + np.repeat(points[:, :4], 12, axis=1)
+    table.add(np.arange(graph.n_nodes), {"vector": values.tolist()})
+    made = table.finish(np.arange(graph.n_nodes))
+    graph = replace(graph, attributes=made.matrix, provenance=Provenance(attribute_recipe=made.recipe))
+    rows = vector_rows(graph)
+    assert rows is not None
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, -1.0)
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :64]
+    for pattern in (CITES, READS):
+        lists, candidates = lists_of(points, graph, pattern), candidate_pairs(graph, pattern)
+        found, out = lists.lists(0, len(lists.sources)), steps(graph, pattern)[0]
+        n_out = np.diff(out.indptr)
+        for row, source in enumerate(lists.sources.tolist()):
+            is_open = candidates.is_target & (candidates.joined[[source]].toarray()[0] == 0)
+            near = [one for one in nearest[source] if cosines[source, one] > 0]
+            listed = found["like vectors"][row]
+            assert listed[listed >= 0].tolist() == [one for one in near if is_open[one]]
+            alike = [one for one in near if candidates.is_source[one] and n_out[one]][:32]
+            reached = np.flatnonzero((out[alike].sum(axis=0) > 0) & is_open)
+            listed = found["targets of like vectors"][row]
+            assert set(listed[listed >= 0].tolist()) == set(reached.tolist()) - {source}
 
 
 def test_sources_and_targets_that_are_not_asked_for_are_not_listed() -> None:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from heat_neo4j.evaluation import EvaluationError, evaluate_links
 from heat_neo4j.evaluation.link_figures import Limits
-from heat_neo4j.evaluation.report import LINK_METRICS, Figure, Row, comparison_notes
+from heat_neo4j.evaluation.report import LINK_METRICS, METRIC_NAMES, Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
@@ -127,6 +127,12 @@ def test_nonsense_is_refused() -> None:
         evaluate_links(a_graph(), MODEL, share=1.5)
     with pytest.raises(EvaluationError, match="a hierarchy needs a graph with relationship types"):
         evaluate_links(a_graph(), HEAT(hierarchy="OVER"))
+
+
+def test_notes_name_only_metrics_of_the_table() -> None:
+    notes = " ".join(evaluate_links(a_graph(), MODEL, seeds=(0,)).notes)
+    assert "loses to attribute cosine on Hits@10, P@100" in notes  # and on others
+    assert not any(METRIC_NAMES[name] in notes for name in METRIC_NAMES.keys() - LINK_METRICS)
 
 
 def test_the_notes_name_who_wins_and_by_which_figure() -> None:

@@ -13,17 +13,29 @@ from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._kernels.vectors import padded_width
+from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j.embedding import coarse_graph
 from heat_neo4j.embedding.batches import make_workspace
+from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.graph import Relationships
+from heat_neo4j.linkpred.shortlists import LISTED
 from heat_neo4j.pipeline import estimate as estimate_module
 from heat_neo4j.pipeline.estimate import _with_columns, estimate, part_of
-from heat_neo4j.pipeline.memory import PROGRAM, LinkEnds, RunSize, _similarity, _training, memory_of
+from heat_neo4j.pipeline.memory import (
+    _VECTOR_VALUE,
+    PROGRAM,
+    LinkEnds,
+    RunSize,
+    _scoring,
+    _similarity,
+    _training,
+    memory_of,
+)
 from tests.support.made_graph import made_graph
 
 ALL = (LinkEnds(1000, 1000, 10, 5000),)
@@ -107,6 +119,13 @@ def test_memory_of_vectors_is_that_of_the_arrays(others):
     tracemalloc.stop()
     assert _similarity(size) == pytest.approx(peak, rel=0.35)
     assert memory_of(size)["read"] - memory_of(bare)["read"] >= 2 * size.vectors
+
+
+def test_memory_of_the_link_score_counts_the_lists_of_similar_vectors():
+    size = RunSize(2000, 6000, vector_columns=64, vector_width=64)
+    held = array_bytes(CsrParts.of(near_matrix(made_graph(size, 2000), LISTED)))
+    needed, bare = map(_scoring, (size, replace(size, vector_columns=0, vector_width=0)))
+    assert needed - bare - _VECTOR_VALUE * 2000 * 64 == pytest.approx(held, rel=0.05)
 
 
 def test_memory_of_texts_is_that_of_their_lists():

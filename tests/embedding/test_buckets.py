@@ -391,7 +391,9 @@ def test_what_a_round_needed_is_gone_when_the_next_has_begun():
     class Watched(ArraysInMemory):
         def save(self, name, array):
             super().save(name, array)
-            held.append({name.split("/")[1] for name in self._arrays if "/" in name and "tally" not in name})
+            # A copy, since the other thread saves arrays meanwhile.
+            names = list(self._arrays)
+            held.append({name.split("/")[1] for name in names if "/" in name and "tally" not in name})
 
     walks = make_walks(toy(90), alpha=0.2, walk_length=10, key=keys.walks)
     pairs = collect_pairs(walks, walks_per_node=7, window_size=3, negative_exponent=0.5)

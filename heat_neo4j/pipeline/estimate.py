@@ -45,7 +45,8 @@ _WRITE_NODE, _WRITE_LINK, _INDEX_NODE, _INDEX_COORDINATE = 35e-6, 56e-6, 70e-6, 
 _REPLACED, _INDEXED_AGAIN = 1.5, 3.4  # where a version is published: its values are kept, both indexes grow
 # Planning its statements takes as long however small the graph is, and far longer on a busy server: this many
 # times the seconds of reading beyond those of the data, within these bounds.
-_PLANNED, _QUICK, _SLOW = 8.0, 2.0, 40.0
+_PLANNED, _LEAST, _MOST = 8.0, 2.0, 40.0
+_READ_ANY = 2.0  # seconds that reading takes beyond those of the data
 
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # bytes of Neo4j's dynamic and property stores
 _STORED_INDEX_NODE, _STORED_INDEX_COORDINATE = 45, 5
@@ -337,8 +338,8 @@ def _writing(size: RunSize, read_seconds: float, links: int) -> dict[str, float]
     values = size.nodes * (size.attribute_columns * min(1.0, size.attribute_share) + size.vector_width)
     counts = size.nodes, size.relationships, values
     usual = sum(count * rate for count, rate in zip(counts, _READ, strict=True))
-    planning = min(max(_PLANNED * (read_seconds - usual), _QUICK), _SLOW)
-    slower = max(read_seconds / (usual + _QUICK), 1.0)  # far away, or busy
+    planning = min(max(_PLANNED * (read_seconds - usual), _LEAST), _MOST)
+    slower = max(read_seconds / (usual + _READ_ANY), 1.0)  # far away, or busy
     written = size.nodes * _WRITE_NODE + links * _WRITE_LINK
     index = size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)
     return {

@@ -52,11 +52,11 @@ from heat_neo4j.linkpred.recommendation import (
     Recommended,
     Scorers,
     likeliest_partners,
-    open_patterns,
     patterns_at,
     probabilities,
 )
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.rules.pattern_rules import Rule
 from heat_neo4j.linkpred.splits import draw_non_edges
 from heat_neo4j.patterns import Pattern
 
@@ -798,7 +798,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         scorers = None if self._score_or_none(as_progress(False)) is None else self._fitted_scorers()
         learned = learn_schema_rules(self.graph_, allowed) if rules else None
         if learned is not None and not patterns:
-            allowed = open_patterns(self.graph_, allowed, row, learned, reverse=reverse)
+            full = learned.full_at(self.graph_, row, Rule.PER_TARGET if reverse else Rule.PER_SOURCE)
+            allowed = tuple(each for each in allowed if each not in full) or allowed
         found = likeliest_partners(
             self.embedding_,
             self.graph_,

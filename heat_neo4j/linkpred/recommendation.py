@@ -78,14 +78,6 @@ def patterns_at(
     return tuple(pattern for pattern in patterns if ends_of(graph, pattern)[int(reverse)][row])
 
 
-def open_patterns(
-    graph: Graph, patterns: Sequence[Named], row: int, rules: SchemaRules, *, reverse: bool = False
-) -> tuple[Named, ...]:
-    """Return the patterns of which `rules` allow the node another link; all of them if there are none."""
-    end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
-    return tuple(each for each in patterns if not rules.full(graph, each)[end][row]) or tuple(patterns)
-
-
 @one_blas_thread()
 def likeliest_partners(
     embedding: Array,

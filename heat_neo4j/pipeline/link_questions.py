@@ -21,7 +21,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import ends_of, patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
 from heat_neo4j.linkpred.link_score import LinkScore
-from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, open_patterns, patterns_at
+from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import Rule
 from heat_neo4j.patterns import Pattern
@@ -208,12 +208,12 @@ def recommend(
     if not allowed:
         raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
     learned = learn_schema_rules(published.graph, allowed) if rules else None
+    own_end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
+    full = [] if learned is None else learned.full_at(published.graph, row, own_end)
     found = likeliest_partners(
         published.embedding,
         published.graph,
-        allowed
-        if learned is None or patterns
-        else open_patterns(published.graph, allowed, row, learned, reverse=reverse),
+        allowed if patterns else tuple(each for each in allowed if each not in full) or allowed,
         row,
         k,
         reverse=reverse,
@@ -228,8 +228,7 @@ def recommend(
             named = map(display_text, (str(each.pattern), way, names[row], has))
             notes = (*notes, _OTHER_ROLE.format(*named))
     if learned is not None:
-        own_end = Rule.PER_TARGET if reverse else Rule.PER_SOURCE
-        about = learned.sentences_about(published.graph, row, own_end)
+        about = [learned.sentence(each, own_end) for each in full]
         notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))
         for each in found:
             label = each.pattern and (each.pattern.source if reverse else each.pattern.target)

@@ -332,10 +332,10 @@ def test_sentences_count_what_was_dropped_and_show_no_control_characters() -> No
         "each Pack\\x1b[2J has at most one incoming MAINTAINS from an Editor (200 of 200 have one"
     )
     assert line.endswith("; 3 proposals dropped")
-    (about,) = rules.sentences_about(graph, 1, Rule.PER_TARGET)
-    assert line == f"{about}; 3 proposals dropped"
-    assert not rules.sentences_about(graph, 1, Rule.PER_SOURCE)
-    assert not rules.sentences_about(graph, 200, Rule.PER_SOURCE)
+    assert rules.full_at(graph, 1, Rule.PER_TARGET) == [pattern]
+    assert line == f"{rules.sentence(pattern, Rule.PER_TARGET)}; 3 proposals dropped"
+    assert not rules.full_at(graph, 1, Rule.PER_SOURCE)
+    assert not rules.full_at(graph, 200, Rule.PER_SOURCE)
 
 
 def test_of_a_graph_without_directions_pairs_are_proposed_once() -> None:

@@ -271,10 +271,9 @@ class SchemaRules:
                 lines.append(line)
         return lines
 
-    def sentences_about(self, graph: Graph, row: int, end: Rule) -> list[str]:
-        """Return the rules by which a node has its maximum number of relationships, at one end of them."""
-        full = [rules for rules in self.rules if self.full(graph, rules.pattern)[end][row]]
-        return [text for rules in full for rule, text in rules.sentences() if rule == end]
+    def full_at(self, graph: Graph, row: int, end: Rule) -> list[Pattern | None]:
+        """Return the patterns of which a node has its maximum number of relationships, at one end of them."""
+        return [each.pattern for each in self.rules if self.full(graph, each.pattern)[end][row]]
 
     def sentence(self, pattern: Pattern | None, rule: Rule) -> str:
         """Return one rule of a pattern, with its evidence."""

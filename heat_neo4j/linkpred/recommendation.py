@@ -61,11 +61,6 @@ class Recommended:
     left_out: Mapping[Rule, int] = field(default_factory=dict)
     has_role: bool = True
 
-    @property
-    def is_impossible(self) -> bool:
-        """Whether rules, or the role of the node, leave no candidate."""
-        return not self.n_candidates and (not self.has_role or bool(self.left_out))
-
     def chance(self, place: int) -> float | None:
         """Return the probability of the partner at `place`; None without a score."""
         return None if self.probability is None else float(self.probability[place])

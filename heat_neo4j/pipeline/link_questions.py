@@ -41,6 +41,8 @@ _OTHER_VERSION = (
 )
 _OTHER_ROLE = "no link of {} leads {} {}: it has {} ones, and no node has both"
 _HAS_ALL = "{} has all the links allowed: {}"
+_NONE_LEFT = "no link of {} to recommend for {}: it is linked to every possible node"
+_FEW_NEIGHBOURS = ", except those with fewer than {}"
 _JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
 
 
@@ -227,6 +229,10 @@ def recommend(
             way, has = ("to", "outgoing") if reverse else ("from", "incoming")
             named = map(display_text, (str(each.pattern), way, names[row], has))
             notes = (*notes, _OTHER_ROLE.format(*named))
+        elif not each.n_candidates and not each.left_out:
+            few = _FEW_NEIGHBOURS.format(plural(min_degree, "neighbour")) if min_degree else ""
+            named = map(display_text, (str(each.pattern), names[row]))
+            notes = (*notes, _NONE_LEFT.format(*named) + few)
     if learned is not None:
         about = [learned.sentence(each, own_end) for each in full]
         notes = (*notes, *(_HAS_ALL.format(display_text(names[row]), rule) for rule in about))

@@ -7,11 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.attributes.table import Attribute, AttributeTable
+from heat_neo4j.cli import heat, verbs
 from heat_neo4j.cli.commands.explain import _print_contributions, _summary
 from heat_neo4j.cli.output import format_probability
 from heat_neo4j.database.projection import Projection
@@ -462,8 +464,9 @@ def test_a_node_that_has_its_only_link_is_noted(store_of):
     found = link_questions.recommend(ask, "101", reverse=True)  # all films but the first have a director
     ((only,),) = (each.partner for each in found.patterns)
     assert (only, found.patterns[0].n_candidates) == (0, 1)
-    none_left = link_questions.recommend(ask, "101", reverse=True, min_degree=1).patterns[0]
-    assert (none_left.n_candidates, none_left.is_impossible) == (0, True)
+    none_left = link_questions.recommend(ask, "101", reverse=True, min_degree=1)
+    assert none_left.patterns[0].n_candidates == 0
+    assert not any("to recommend for" in note for note in none_left.notes)  # the rules leave none
     every = link_questions.recommend(ask, "101", reverse=True, rules=False)
     assert not any("each Film" in note for note in every.notes)
     n_others = 99 - np.count_nonzero(directors[1:] == 101)
@@ -506,12 +509,31 @@ def test_a_node_in_the_other_role_has_no_links_and_a_note_says_why(store_of):
     ):
         found = link_questions.recommend(ask, node, reverse=reverse)
         (each,) = found.patterns
-        assert (each.n_candidates, each.is_impossible, note in found.notes) == (0, True, True)
+        assert (each.n_candidates, note in found.notes) == (0, True)
+        assert not any("to recommend for" in line for line in found.notes)
         back = link_questions.recommend(ask, node, reverse=not reverse)
         assert not any("no node has both" in line for line in back.notes)
-        assert not back.patterns[0].is_impossible
-    lonely = link_questions.recommend(ask, "3", rules=False, min_degree=60).patterns[0]
-    assert (lonely.n_candidates, lonely.is_impossible) == (0, False)  # the user asked for it
+        assert back.patterns[0].n_candidates
+
+
+def test_a_node_that_is_linked_to_every_possible_one_is_noted(store_of, monkeypatch):
+    users, movies = np.maximum(np.arange(44) - 4, 0), 40 + np.arange(44) % 5  # the first rated all movies
+    graph = Graph(
+        sparse.csr_array((np.ones(44), (users, movies)), shape=(45, 45)),
+        labels={"User": np.arange(45) < 40, "Movie": np.arange(45) >= 40},
+        relationships=Relationships.from_pairs({"RATED": (users, movies)}),
+    )
+    ask = store_of(published_model(graph, np.column_stack((np.zeros((45, 2)), np.ones(45)))))
+    found = link_questions.recommend(ask, "0", rules=False)
+    note = "no link of User-RATED->Movie to recommend for n0: it is linked to every possible node"
+    assert found.notes[-1] == note
+    monkeypatch.setattr(verbs, "call", lambda *_, **__: found)
+    assert CliRunner().invoke(heat, ["recommend", "0"]).output.splitlines() == [
+        f"Note          {each}" for each in found.notes
+    ]
+    assert not any("recommend for" in line for line in link_questions.recommend(ask, "1", rules=False).notes)
+    few = link_questions.recommend(ask, "1", rules=False, min_degree=30)
+    assert few.notes[-1] == f"{note.replace('n0', 'n1')}, except those with fewer than 30 neighbours"
 
 
 def test_links_that_the_rules_of_a_run_drop_are_not_recommended(store_of):

@@ -30,7 +30,7 @@ heat recommend u5 --caption title
 )
 def recommend(found: Recommendations, options: dict[str, Any]) -> None:
     """Print a table for each pattern, except those of which notes say why no link is possible."""
-    for place, each in enumerate(each for each in found.patterns if not each.is_impossible):
+    for place, each in enumerate(each for each in found.patterns if each.n_candidates):
         if place:
             print_line()
         _print(found, each)

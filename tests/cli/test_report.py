@@ -1,9 +1,14 @@
 """The lines that a run and its graph are shown by: numbers with words that agree, and no page of patterns."""
 
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
+from heat_neo4j.cli import heat
+from heat_neo4j.cli.commands import runs
 from heat_neo4j.cli.commands.load import ODDITIES
 from heat_neo4j.cli.report import COUNTS, counted, frequent, pattern_lines, show_run, untyped_note
 from heat_neo4j.database.runs import RunRecord
@@ -40,6 +45,20 @@ def test_published_links_come_with_a_warning_about_patterns_without_a_type(statu
     printed = capsys.readouterr().out
     assert printed.count(untyped_note("FILMS_PREDICTED")) == count
     assert "(a)--(b), match FILMS_PREDICTED relationships" in untyped_note("FILMS_PREDICTED")
+
+
+def test_the_newest_run_is_shown_unless_another_is_named(monkeypatch):
+    def shown(records, *named):
+        store = SimpleNamespace(runs=lambda: records)
+        monkeypatch.setattr(runs, "open_store", lambda _: nullcontext(store))
+        return CliRunner().invoke(heat, ["runs", "show", *named])
+
+    newest_first = [RunRecord(name, "m", (), "incomplete") for name in ("new", "old")]
+    assert shown(newest_first).stdout == shown(newest_first, "new").stdout
+    assert shown(newest_first).stdout.startswith("Run           new (incomplete)")
+    assert shown(newest_first, "old").stdout.startswith("Run           old (incomplete)")
+    assert "no run 'nobody' in this database" in shown(newest_first, "nobody").stderr
+    assert shown([]).stderr == "heat: there is no run in this database: `heat embed` makes the first\n"
 
 
 def test_the_warning_shows_no_control_characters():

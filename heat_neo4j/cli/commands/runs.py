@@ -53,13 +53,15 @@ def runs(of_model: str | None, **options: Any) -> None:
         print_line("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
 
 
-@runs.command(cls=HeatCommand, example="heat runs show 20260801T060000Z-5f3a9c1e7b24")
-@click.argument("run_id", metavar="RUN")
+@runs.command(cls=HeatCommand, example="heat runs show\nheat runs show 20260801T060000Z-5f3a9c1e7b24")
+@click.argument("run_id", metavar="[RUN]", required=False)
 @database_options
-def show(run_id: str, **options: Any) -> None:
-    """Show one run: its graph, its training, what it wrote."""
+def show(run_id: str | None, **options: Any) -> None:
+    """Show one run, by default the newest: its graph, its training, what it wrote."""
     with open_store(options) as store:
-        records = [run for run in store.runs() if run.run_id == run_id]
+        records = [run for run in store.runs() if run_id in (None, run.run_id)]
+    if not records and run_id is None:
+        raise ConfigError("there is no run in this database: `heat embed` makes the first")
     if not records:
         raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
     run = records[0]

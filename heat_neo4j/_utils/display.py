@@ -55,13 +55,13 @@ def _json_escaped(match: re.Match[str]) -> str:
 def display_text(value: Any, longest: int = 240) -> str:
     """Return a property's value, of any type of the driver's, as one printable line; "" for None.
 
-    It has at most `longest` characters (20 or more); longer texts and lists of more than twelve values end in
+    It has at most `longest` characters (30 or more); longer texts and lists of more than twelve values end in
     an ellipsis.
 
     >>> display_text(["a", True, 0.1 + 0.2])
     'a, yes, 0.3'
-    >>> display_text(list(range(2000)), 20)
-    '0, 1, 2,…, … (2,000)'
+    >>> display_text(list(range(2000)), 30)
+    '0, 1, 2, 3,…, … (2,000 in all)'
     """
     if value is None:
         return ""
@@ -72,7 +72,7 @@ def display_text(value: Any, longest: int = 240) -> str:
     if isinstance(value, bytes | bytearray):
         return _cut(f"0x{value[:longest].hex()}", longest)
     if isinstance(value, list) or type(value) is tuple:  # points and durations are tuples too
-        more = f", … ({len(value):,})" if len(value) > _LONGEST_LIST else ""
+        more = f", … ({len(value):,} in all)" if len(value) > _LONGEST_LIST else ""
         shown = ", ".join(display_text(item, longest) for item in value[:_LONGEST_LIST])
         return _cut(shown, longest - len(more)) + more
     return _cut(printable(" ".join(str(value).split())), longest)

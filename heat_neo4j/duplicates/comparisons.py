@@ -1,4 +1,4 @@
-"""How the two nodes of a pair compare: names, place, neighbours, and the values of other properties.
+"""How the two nodes of a pair compare: names, distance, neighbours, and the values of other properties.
 
 The frequencies of levels among duplicates, ``_M``, were tuned on synthetic duplicates in Debian, and those of
 structure on authors and licences of Python packages, whose duplicates mostly have no common neighbour.
@@ -43,8 +43,8 @@ _SHARED = (
 )  # fmt: skip
 _SHARED_M = (0.4, 0.1, 0.1, 0.1, 0.15, 0.15)
 _NEAR = (1e-1, 1e-2, 1e-3, 1e-4)  # shares of random pairs that are nearer
-_PLACES_M = (0.3, 0.2, 0.2, 0.15, 0.15)
-_PLACES = ("far apart", "not far apart", "near each other", "very near each other", "at the same place")
+_DISTANCES_M = (0.3, 0.2, 0.2, 0.15, 0.15)
+_DISTANCES = ("far apart", "not far apart", "near", "very near", "extremely near")
 _VECTORS = (
     "vectors unlike",
     "vectors somewhat alike",
@@ -130,14 +130,14 @@ class Compared:
         return Comparison("name", _NAMES, levels, np.array(_NAMES_M), usual=usual, chance=chance)
 
     def by_structure(self, around: sparse.csr_array, points: Array) -> Comparison:
-        """Compare neighbours and places jointly, as near nodes often share neighbours.
+        """Compare neighbours and distance jointly, as near nodes often share neighbours.
 
         Levels are pairs of a level of the shared rarity and one of the distance in the space.
         """
         near = self._nearness(lambda pairs: pair_distances(points, pairs))
-        both = _neighbour_levels(around, self.candidates) * len(_PLACES) + near
-        reasons = [f"{shared} and {place}" for shared in _SHARED for place in _PLACES]
-        m = np.outer(_SHARED_M, _PLACES_M)
+        both = _neighbour_levels(around, self.candidates) * len(_DISTANCES) + near
+        reasons = [f"{shared} and {apart} in the embedding" for shared in _SHARED for apart in _DISTANCES]
+        m = np.outer(_SHARED_M, _DISTANCES_M)
         return Comparison("structure", tuple(reasons), both, m.ravel(), grid=m.shape)
 
     def by_values(self, name: str, values: Sequence[Any]) -> Comparison:

@@ -390,6 +390,7 @@ def test_duplicates_come_first_with_reasons(case: Case) -> None:
     assert (np.diff(found.probability) <= 0.0).all()
     assert any("same words" in reason for reason in found.reasons)
     assert any("acronym" in reason for reason in found.reasons)
+    assert all("apart in the embedding (+" in reason for reason in found.reasons)
     assert repr(found).startswith("Duplicates(3 pairs of ")
     frame = found.to_frame("pandas")
     assert list(frame) == [

@@ -27,7 +27,7 @@ _LONGEST = 60  # characters of a pattern that are shown
 _LONGEST_EVIDENCE = 250
 _MOST_PATTERNS = 20
 _SHOWN = 6  # attributes
-_WITH_EXAMPLES = 5  # patterns whose likeliest links are shown
+_EXAMPLES = 15  # likeliest links that are shown, shared by all patterns
 
 
 NO_EXAMPLES: Mapping[str, Sequence[LinkExample]] = {}
@@ -165,6 +165,7 @@ def pattern_lines(
         counts = run.parameters["links"]["predicted"]
         figures = run.parameters.get("link_score", {}).get("figures", {})
         shown = sorted(counts, key=lambda pattern: -counts[pattern])[:_MOST_PATTERNS]
+        each = max(_EXAMPLES // max(sum(map(bool, examples.values())), 1), 1)
         for pattern, count in counts.items():
             if pattern not in shown:
                 continue
@@ -184,8 +185,7 @@ def pattern_lines(
             if measured.get("direction_accuracy") is not None:
                 line += f"; {measured['direction_accuracy']:.0%} of directions right"
             yield line
-            if pattern in shown[:_WITH_EXAMPLES]:
-                yield from map(_example, examples.get(pattern, ()))
+            yield from map(_example, examples.get(pattern, ())[:each])
         if len(counts) > len(shown):
             rest = sum(counts.values()) - sum(counts[pattern] for pattern in shown)
             yield f"{plural(len(counts) - len(shown), 'other pattern')}: {rest:,} together (--json lists all)"

@@ -96,18 +96,22 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
     ]
 
 
-def test_the_likeliest_links_of_the_largest_patterns_follow_their_lines():
+def test_the_likeliest_links_of_each_pattern_follow_its_line():
     run = RunRecord(
         "r", "films", ("links",), "complete",
-        parameters={"links": {"predicted": {f"A-T{i}->B": i for i in range(1, 9)}}, "link_score": {}},
+        parameters={"links": {"predicted": {f"A-T{i}->B": i for i in range(17)}}, "link_score": {}},
     )  # fmt: skip
-    examples = {f"A-T{i}->B": [LinkExample("a", f"T{i}", "b\x1b[2J", 0.004, 1.0)] for i in range(1, 9)}
-    examples["A-T8->B"].append(LinkExample("c" * 99, "T8", "d", None, 0.5))
+    examples = {f"A-T{i}->B": [LinkExample("a", f"T{i}", "b\x1b[2J", 0.004, 1.0)] for i in range(1, 17)}
+    examples["A-T0->B"] = []
+    examples["A-T8->B"] *= 2
+    assert sum(line.startswith("  a") for line in pattern_lines(run, examples)) == 16
+    examples = {name: examples[name] for name in ("A-T0->B", "A-T1->B", "A-T8->B")}
+    examples["A-T8->B"][1] = LinkExample("c" * 99, "T8", "d", None, 0.5)
     lines = list(pattern_lines(run, examples))
     place = lines.index("A-T8->B: 8")
     assert lines[place + 1] == "  a -T8-> b\\x1b[2J: probability 0.004"
     assert lines[place + 2] == f"  {'c' * 59}… -T8-> d: distance 0.500"
-    assert sum(line.startswith("  a") for line in lines) == 5
+    assert sum(line.startswith("  ") for line in lines) == 3
     assert list(pattern_lines(run)) == [line for line in lines if not line.startswith("  ")]
     report = RunReport(run, examples=examples).to_dict()
     assert report["examples"]["A-T8->B"][1] == {

@@ -99,10 +99,10 @@ def test_result_is_short_and_a_frame(predicted: Any) -> None:
 def test_a_node_is_never_predicted_from_its_own_class() -> None:
     graph, truth = communities()
     shuffled = list(np.random.default_rng(3).permutation(truth))
-    found = predict_classes(graph, points(graph), [str(each) for each in shuffled])
+    found = predict_classes(graph, points(graph), [None, *map(str, shuffled[1:])])
     assert found.figures.f1_micro < 0.45
     assert found.figures.calibration_error < 0.1
-    assert len(found) == 0
+    assert len(found) == 1
 
 
 def test_repeats_to_the_bit(predicted: Any) -> None:
@@ -130,6 +130,7 @@ def test_only_nodes_like_those_with_a_class_are_asked() -> None:
         (["a", "b"] * 9 + [None] * (N - 18), "18 nodes with a value: 20 are needed"),
         (["a"] * N, "all nodes with a value have the same, 'a'"),
         ([str(row) for row in range(N)], "240 classes for 240 nodes: nothing to learn"),
+        (["a", "b"] * (N // 2), "none of the 240 nodes lacks it; choose others with `label`, or hide some"),
         ([["a"]] * N, "a value is a text, a number or a boolean, got a .list"),
         ([math.inf] * N, "got inf .float"),
         ([10**400] * N, "got 1000.* .int"),
@@ -137,13 +138,15 @@ def test_only_nodes_like_those_with_a_class_are_asked() -> None:
 )
 def test_what_cannot_be_learned_is_refused(values: list[Any], message: str) -> None:
     graph, _ = communities()
+    stages: list[Any] = []
     with pytest.raises(ClassificationError, match=message):
-        predict_classes(graph, None, values)
+        predict_classes(graph, None, values, on_progress=lambda *stage: stages.append(stage))
+    assert not stages
 
 
 def test_a_rare_class_is_noted() -> None:
     graph, truth = communities()
-    found = predict_classes(graph, None, ["odd", *truth[1:]])
+    found = predict_classes(graph, None, ["odd", None, *truth[2:]])
     assert found.notes == ("1 class has fewer than 5 nodes and can hardly be predicted",)
 
 

@@ -68,6 +68,8 @@ def test_what_cannot_be_learned_is_an_error_of_the_projection(monkeypatch: Any) 
         ProjectionError, match="kind cannot be predicted: all nodes with a value have the same"
     ):
         ask(monkeypatch, ["red"] * N)
+    with pytest.raises(ProjectionError, match="kind cannot be predicted: none of the 240 nodes lacks it"):
+        ask(monkeypatch, communities()[1])
 
 
 def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -> None:

@@ -198,7 +198,7 @@ class Tampering:
         self.cypher, self._environment, self._folder = cypher, environment, folder
         cypher(
             f"UNWIND range(0, $n - 1) AS i CREATE (:{LABEL} {{key: i, title: 'paper ' + i, "
-            "words: ['w' + (i % 3)], kind: 'k' + (i % 2), "
+            "words: ['w' + (i % 3)], kind: CASE WHEN i > 0 THEN 'k' + (i % 2) END, "
             "titleStaged: 'mine', vector: [0.1, 0.2]})",
             n=N,
         )

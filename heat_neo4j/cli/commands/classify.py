@@ -62,10 +62,9 @@ def _print(found: Classification, explained: str | None = None) -> None:
         _print_explanation(found, explained)
         return
     rows = [[_cell(*cell) for cell in each.items()] for each in own.to_dict()["predicted"][:_SHOWN]]
-    if rows:
-        print_line()
-        titles = ("PROBABILITY", "OR", "PROBABILITY") if own.what == "class" else ("FROM", "TO (80% SURE)")
-        table(("NODE", name.upper(), *titles), rows)
+    print_line()
+    titles = ("PROBABILITY", "OR", "PROBABILITY") if own.what == "class" else ("FROM", "TO (80% SURE)")
+    table(("NODE", name.upper(), *titles), rows)
     if len(found) > _SHOWN:
         print_line(f"{len(found) - _SHOWN:,} more: --json prints all")
 

@@ -39,6 +39,7 @@ MEANINGS: Mapping[str, str] = {
     "source_in": "the source's incoming relationships of the type",
     "target_out": "the target's outgoing relationships of the type",
     "target_in": "the target's incoming relationships of the type",
+    "target_in_if_isolated": "the target's incoming relationships of the type, as the source is isolated",
     "common_neighbours": "common neighbours",
     "paths_of_three": "paths of three relationships",
     "paths_by_degree": "paths of three relationships between well-connected nodes",
@@ -77,7 +78,8 @@ MEANINGS: Mapping[str, str] = {
 FAMILIES: Mapping[str, Sequence[str]] = {
     "distance of the two and of their neighbourhoods": ("distance", "neighbourhood_distance"),
     "number of relationships of each": (
-        "source_out", "source_in", "target_out", "target_in", "source_isolated", "target_isolated",
+        "source_out", "source_in", "target_out", "target_in", "target_in_if_isolated", "source_isolated",
+        "target_isolated",
     ),
     "time since the latest relationship of each": ("source_age", "target_age"),
     "common neighbours and short paths": (

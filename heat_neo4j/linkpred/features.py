@@ -53,6 +53,8 @@ FEATURES = (
     "distance",  # minus the distance
     "neighbourhood_distance",  # minus the distance between the centroids of both neighbourhoods
     "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type at that end)
+    # target_in if the source has no relationships, else 0: a new node links to popular ones first.
+    "target_in_if_isolated",
     "common_neighbours", "paths_of_three",  # all types: log(1 + Adamic-Adar), log(1 + degree-normalised)
     # Graphs without types only: paths of three times log degrees of both ends; log(1 + cosines) of the nodes
     # most similar to one end that are linked to the other.
@@ -266,6 +268,7 @@ class PatternFeatures:
             ISOLATED[1]: _of_target(isolated, nothing),
             **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
             **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
+            "target_in_if_isolated": Feature(NodeScorer(isolated, np.multiply, degrees["in"])),
             "chain": self._chain,
             "shared_target": self._wedge(out, out),
             "shared_source": self._wedge(back, back),

@@ -140,6 +140,7 @@ def twins(pattern: Pattern) -> dict[str, Array]:
         "source_in": np.log1p(out.sum(axis=0))[:, None] * ones,
         "target_out": np.log1p(out.sum(axis=1))[None, :] * ones,
         "target_in": np.log1p(out.sum(axis=0))[None, :] * ones,
+        "target_in_if_isolated": np.log1p(out.sum(axis=0))[None, :] * (degree == 0)[:, None],
         "common_neighbours": np.log1p(common),
         "paths_of_three": np.log1p(longer(links)),
         "chain": wedge(out, out),

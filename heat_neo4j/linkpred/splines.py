@@ -17,7 +17,7 @@ from heat_neo4j._kernels.splines import NOWHERE, spline_places, spline_sums, spl
 Array = NDArray[np.float64]
 Table = tuple[tuple[float, ...], ...]
 
-_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # knots: quantiles of links, and of all pairs
+_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # knots: quantiles of links, and of all pairs, other than 0
 _ROUNDING = 1e-12  # values of a feature that differ by less are equal, but for rounding errors
 _SLOPE, _BEND = 10.0, 30.0  # ridge on slopes and on heights
 INTERCEPT = 1e-3
@@ -45,13 +45,17 @@ class Splines:
 
     @classmethod
     def over(cls, values: Array, is_link: NDArray[np.bool_]) -> Splines:
-        """Place knots at quantiles of links and of all pairs; `values` has shape (m, K), NaN if missing."""
+        """Place knots at 0 and at quantiles of the other values, of links and of all pairs.
+
+        `values` has shape (m, K), NaN if missing.
+        """
         knots, centre, width = [], [], []
         for column in values.T:
             known = np.isfinite(column)
             some, links = column[known], column[known & is_link]
-            parts = [np.quantile(each, _QUANTILES) for each in (some, links) if len(each)]
-            places = np.unique(np.concatenate([np.zeros(0), *parts]))
+            # Most pairs have no path, say: the quantiles of all values would be 0.
+            parts = [np.quantile(each[each != 0.0], _QUANTILES) for each in (some, links) if each.any()]
+            places = np.unique(np.concatenate([some[some == 0.0][:1], *parts]))
             places = places[np.diff(places, prepend=-np.inf) > _ROUNDING]
             knots.append(tuple(places.tolist()) or (0.0,))
             centre.append(some.mean() if len(some) else 0.0)

@@ -18,15 +18,16 @@ def some_values(seed: int, m: int = 400) -> tuple[np.ndarray, np.ndarray]:
     return values, rng.random(m) < 0.1
 
 
-def test_knots_are_at_quantiles_of_links_and_of_all_pairs() -> None:
+def test_knots_are_at_quantiles_of_what_links_and_all_pairs_have_besides_zero() -> None:
     values, is_link = some_values(0)
     splines = Splines.over(values, is_link)
     assert splines.knots[2:4] == ((2.5,), (0.0,))
-    for column in (0, 4):
+    for column in (0, 1, 4):
         known = values[~np.isnan(values[:, column]), column]
         links = values[is_link & ~np.isnan(values[:, column]), column]
-        quantiles = [np.quantile(each, np.linspace(0, 1, 6)) for each in (known, links)]
-        np.testing.assert_allclose(splines.knots[column], np.unique(quantiles))
+        quantiles = [np.quantile(each[each != 0], np.linspace(0, 1, 6)) for each in (known, links)]
+        zero = [0.0] if column == 1 else []
+        np.testing.assert_allclose(splines.knots[column], np.unique(np.append(quantiles, zero)))
     assert len(splines.ridge) == 1 + 5 + sum(map(len, splines.knots))
 
 

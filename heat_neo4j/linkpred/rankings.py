@@ -23,7 +23,9 @@ class MostSources(NamedTuple):
     """Limits on the number of sampled sources, and of links to fit to."""
 
     linked: int = 400  # maximum sources with a held-out link
-    others: int = 200  # maximum other sources
+    others: int = 200  # maximum other sources to fit to; more do not improve the ranking
+    every: int = 32  # one other source in this many is measured at least: few have the best pairs
+    measured: int = 4_000  # but at most so many
     fewest: int = 8  # minimum sources with a held-out link, regardless of their number of links
     fitted_links: int = 4_000  # maximum links to fit to; of more, every second, third, ... is taken
 
@@ -32,17 +34,18 @@ class MostSources(NamedTuple):
         """Return the limits of each pattern of a graph, such that many patterns fit into memory."""
         limits = cls()
         share = max(_OTHERS_IN_ALL // max(n_patterns, 1), limits.fewest)
-        return limits._replace(others=min(limits.others, share))
+        return limits._replace(others=min(limits.others, share), measured=min(limits.measured, share))
 
 
 _MOST = MostSources()
 
 
 class DrawnSources(NamedTuple):
-    """Sampled sources with their sampling weights, and a larger sample of those with a held-out link."""
+    """Sampled sources, and a larger sample of those with a held-out link."""
 
     sources: Rows  # sorted ascending
-    weight: Array
+    weight: Array  # number of sources that each stands for
+    weight_fitted: Array  # the same in the fit; infinite for sources that are only measured
     linked: Rows  # sources with a held-out link, sorted ascending
     share_of_linked: float  # share of all sources with a held-out link that are in `sources`
 
@@ -69,19 +72,18 @@ def draw_sources(
     order = generator.permutation(len(linked))
     enough = max(int(np.searchsorted(np.cumsum(n_links[order]), most_links)) + 1, most.fewest)
     others = np.setdiff1d(candidates.sources, linked)
-    drawn = [
-        linked[order[: min(enough, most.linked)]],
-        generator.choice(others, min(most.others, len(others)), replace=False),
-    ]
-    weights = [
-        np.full(len(some), len(each) / max(len(some), 1))
-        for each, some in zip((linked, others), drawn, strict=True)
-    ]
-    sources, weight = np.concatenate(drawn), np.concatenate(weights)
+    own = linked[order[: min(enough, most.linked)]]
+    fitted = generator.choice(others, min(most.others, len(others)), replace=False)
+    rest, n_measured = np.setdiff1d(others, fitted), min(len(others) // most.every, most.measured)
+    more = generator.choice(rest, max(n_measured - len(fitted), 0), replace=False)
+    of_linked = len(linked) / max(len(own), 1)
+    of_others = len(others) / max(len(fitted) + len(more), 1)
+    weights = (of_linked, of_others, of_others), (of_linked, len(others) / max(len(fitted), 1), np.inf)
+    sources, sizes = np.concatenate((own, fitted, more)), (len(own), len(fitted), len(more))
     rising = np.argsort(sources)
-    return DrawnSources(
-        sources[rising], weight[rising], linked[np.sort(order[:enough])], len(drawn[0]) / max(len(linked), 1)
-    )
+    weight, weight_fitted = (np.repeat(each, sizes)[rising] for each in weights)
+    share = len(own) / max(len(linked), 1)
+    return DrawnSources(sources[rising], weight, weight_fitted, linked[np.sort(order[:enough])], share)
 
 
 def rankings(

@@ -293,10 +293,12 @@ def _draw(
     pairs = np.concatenate((measured, more, others, beside))
     codes = pairs @ (n, 1)
     is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)
-    weight = np.ones(len(pairs))
-    weight[is_candidate] = drawn.weight[np.searchsorted(drawn.sources, measured[:, 0])]
+    weight, as_candidate = np.ones(len(pairs)), np.zeros(len(pairs))
+    of_source = np.searchsorted(drawn.sources, measured[:, 0])
+    weight[is_candidate] = drawn.weight[of_source]
     # Candidates are sampled with their source. A link of an unmeasured source gets the rate of such links.
-    as_candidate = np.where(is_candidate, 1.0 / weight, 0.0)
+    as_candidate[is_candidate] = 1.0 / drawn.weight_fitted[of_source]
+    only_measured = is_candidate & (as_candidate == 0.0)
     as_candidate[len(pairs) - len(beside) :] = len(some) / max(len(full), 1)
     unmeasured = is_link & ~is_candidate & np.isin(codes, listed @ (n, 1))
     as_candidate[unmeasured] = drawn.share_of_linked
@@ -312,7 +314,7 @@ def _draw(
         pairs=pairs,
         place=np.searchsorted(candidates.sources, pairs[:, 0]),
         is_link=is_link,
-        is_fitted=~is_link | np.isin(codes, fitted @ (n, 1)),
+        is_fitted=~(is_link | only_measured) | np.isin(codes, fitted @ (n, 1)),
         is_candidate=is_candidate,
         weight=weight,
         offset=np.log(share) - np.log(np.maximum(rate, _LEAST)),

@@ -419,6 +419,21 @@ def test_a_smaller_sample_counts_for_as_many_pairs() -> None:
         assert small.weight.sum() == pytest.approx(usual[name].weight.sum(), rel=0.2)
 
 
+def test_sources_that_are_only_measured_change_no_fit() -> None:
+    _, graph = directed()
+    held_out = embed_without(MODEL, graph)
+    few, more = (
+        sampling.samples_of(held_out, graph, most=MostSources(linked=20, others=8, every=every))
+        for every in (10**6, 2)
+    )
+    for name, own in few.items():
+        also = more[name]
+        assert also.is_candidate.sum() > own.is_candidate.sum()
+        for column in ("pairs", "is_link", "offset", "values"):
+            fitted, known = (getattr(each, column)[each.is_fitted] for each in (also, own))
+            np.testing.assert_array_equal(fitted, known)
+
+
 def test_a_node_without_links_has_finite_scores() -> None:
     for points, graph, pattern in ((*directed(), MANY), (some_points(150), clustered(), None)):
         kept = graph.adjacency.tolil()

@@ -36,6 +36,10 @@ class MostSources(NamedTuple):
         share = max(_OTHERS_IN_ALL // max(n_patterns, 1), limits.fewest)
         return limits._replace(others=min(limits.others, share), measured=min(limits.measured, share))
 
+    def n_measured(self, n_others: int) -> int:
+        """Return how many of the sources without a held-out link are measured."""
+        return min(max(min(n_others // self.every, self.measured), self.others), n_others)
+
 
 _MOST = MostSources()
 
@@ -74,8 +78,8 @@ def draw_sources(
     others = np.setdiff1d(candidates.sources, linked)
     own = linked[order[: min(enough, most.linked)]]
     fitted = generator.choice(others, min(most.others, len(others)), replace=False)
-    rest, n_measured = np.setdiff1d(others, fitted), min(len(others) // most.every, most.measured)
-    more = generator.choice(rest, max(n_measured - len(fitted), 0), replace=False)
+    rest, n_more = np.setdiff1d(others, fitted), most.n_measured(len(others)) - len(fitted)
+    more = generator.choice(rest, n_more, replace=False)
     of_linked = len(linked) / max(len(own), 1)
     of_others = len(others) / max(len(fitted) + len(more), 1)
     weights = (of_linked, of_others, of_others), (of_linked, len(others) / max(len(fitted), 1), np.inf)

@@ -27,6 +27,7 @@ from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
 from heat_neo4j.linkpred.best_scored import BLOCK_SOURCES
+from heat_neo4j.linkpred.rankings import MostSources
 from heat_neo4j.linkpred.scorers import HUB_ENTRIES
 from heat_neo4j.linkpred.shortlists import LISTED
 from heat_neo4j.patterns import chosen_patterns, common_patterns, link_limits, observed_patterns
@@ -49,8 +50,9 @@ _EDGE, _READ_EDGE, _HELD_OUT_EDGE, _SCORED_EDGE = 24, 200, 124, 170
 _READ_VALUE, _SIMILAR_VALUE, _SCORED_VALUE, _DENSE_VALUE, _VECTOR_VALUE = 46, 36, 54, 40, 32
 # Of an entry of a list of nodes with similar vectors or words; of a node's places in trees that find them.
 _NEAR_ENTRY, _NEAR_NODE = 12, 40
-# Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub.
-_NEGATIVE_PAIR, _LINK, _SCORED_PAIR, _HUB_ENTRY = 0.2, 80, 170, 290
+# Of a pair: a listed negative's share; a predicted link; a link whose features are added up; a row of a hub;
+# a candidate that the link score is measured on.
+_NEGATIVE_PAIR, _LINK, _SCORED_PAIR, _HUB_ENTRY, _MEASURED_PAIR = 0.2, 80, 170, 290, 500
 _ADVICE = {
     "read": "a projection of fewer nodes, relationships or attributes",
     "train": "a projection of fewer nodes or attributes, or lower --n-components",
@@ -240,7 +242,8 @@ def memory_of(size: RunSize) -> dict[str, int]:
     if size.patterns:
         if size.link_score:
             held_out = _HELD_OUT_EDGE * size.relationships + size.points
-            stages["calibrate"] = max(stages["train"], graph + _scoring(size)) + held_out
+            fit = graph + _scoring(size) + _measuring(size)
+            stages["calibrate"] = max(stages["train"], fit) + held_out
         # One pattern is searched at a time.
         most = max(min(each.nodes, size.nodes) for each in size.patterns)
         per_source = max(each.per_source for each in size.patterns)
@@ -318,6 +321,13 @@ def _scoring(size: RunSize) -> float:
     pairs = _HUB_ENTRY * min(HUB_ENTRIES, size.nodes**2) + _SCORED_PAIR * listed * BLOCK_SOURCES
     own = 3 * size.points + _SCORED_EDGE * size.relationships + _LISTED_NODE * size.nodes
     return own + values + vectors + pairs
+
+
+def _measuring(size: RunSize) -> float:
+    """Return the bytes of the candidates that the link score is measured on, of all patterns."""
+    most, listed = MostSources.of_each(len(size.patterns)), LISTED * (1.0 + size.isolated_share)
+    sources = (min(most.linked + most.n_measured(ends.sources), ends.sources) for ends in size.patterns)
+    return _MEASURED_PAIR * listed * sum(sources)
 
 
 def run_size(

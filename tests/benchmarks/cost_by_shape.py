@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -156,7 +157,9 @@ def measure(graph: Graph) -> dict[str, dict[str, float]]:
 
     def lap(stage: str) -> None:
         nonlocal began
-        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # ru_maxrss would be at least that of the process that started this one.
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        peak = 1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1])  # type: ignore[index]
         found[stage] = {"s": process_time() - began, "peak": peak}
         began = process_time()
 

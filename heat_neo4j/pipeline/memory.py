@@ -110,6 +110,11 @@ class RunSize(ProjectionCounts):
         return self.nodes * self.attribute_columns * self.attribute_share
 
     @property
+    def candidates(self) -> float:
+        """Candidates of a source that the link score ranks, on average; an isolated one has twice as many."""
+        return LISTED * (1.0 + self.isolated_share)
+
+    @property
     def teleports(self) -> bool:
         """Whether steps follow attributes."""
         return self.has_attributes and self.alpha > 0.0
@@ -317,17 +322,16 @@ def _scoring(size: RunSize) -> float:
         around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)
         shares = size.attribute_share + min(1.0, around * size.attribute_share)
         values = _SCORED_VALUE * cells * shares
-    listed = LISTED * (1.0 + size.isolated_share)
-    pairs = _HUB_ENTRY * min(HUB_ENTRIES, size.nodes**2) + _SCORED_PAIR * listed * BLOCK_SOURCES
+    pairs = _HUB_ENTRY * min(HUB_ENTRIES, size.nodes**2) + _SCORED_PAIR * size.candidates * BLOCK_SOURCES
     own = 3 * size.points + _SCORED_EDGE * size.relationships + _LISTED_NODE * size.nodes
     return own + values + vectors + pairs
 
 
 def _measuring(size: RunSize) -> float:
     """Return the bytes of the candidates that the link score is measured on, of all patterns."""
-    most, listed = MostSources.of_each(len(size.patterns)), LISTED * (1.0 + size.isolated_share)
+    most = MostSources.of_each(len(size.patterns))
     sources = (min(most.linked + most.n_measured(ends.sources), ends.sources) for ends in size.patterns)
-    return _MEASURED_PAIR * listed * sum(sources)
+    return _MEASURED_PAIR * size.candidates * sum(sources)
 
 
 def run_size(

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
 from tests.support.limited_servers import LIMITED_SERVERS, LIMITS
-from tests.support.live_graph import open_cypher
+from tests.support.live_graph import EASY_GATE, open_cypher
 
 pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.timeout(1800)]
 LABEL, TYPE, MODEL = "LimitedPaper", "LIMITED_CITES", "limited"
@@ -29,7 +29,6 @@ COMMANDS = (
     ("clear", "--all", "--yes"),
 )
 DOCUMENTED = range(2, 15)
-CONFIG = "[refresh]\nmax_auroc_drop = 1\nmax_below_degree = 1\nmin_overlap = 0\n"
 
 
 def make_papers(cypher):
@@ -109,7 +108,7 @@ def test_commands_finish_or_name_the_setting_and_what_is_published_is_whole(thro
         "NEO4J_PASSWORD": password,
         "HEAT_CONFIG": str(tmp_path / "heat.toml"),
     }
-    (tmp_path / "heat.toml").write_text(CONFIG)
+    (tmp_path / "heat.toml").write_text(EASY_GATE)
     server = SimpleNamespace(uri=uri, user=user, password=password, database=None)
     (setting,) = LIMITS.keys() & throwaway_server.release.settings.keys()
     has_failed = False

@@ -28,6 +28,9 @@ from tests.support.store import Store
 _DEFAULTS = Limits()
 IMPATIENT = Limits(grace_seconds=0.0)
 """For publications while a transaction of a reader is open, which they would wait for."""
+EASY_GATE = "[refresh]\nmax_auroc_drop = 1\nmax_below_degree = 1\nmin_overlap = 0\n"
+"""Settings by which the gate rejects no full training, whose seed is random."""
+
 Cypher = Callable[..., list[dict[str, Any]]]
 
 

@@ -37,7 +37,7 @@ from heat_neo4j.cli.options import common_options, setting_options
 from heat_neo4j.errors import HeatError
 from heat_neo4j.retrieval.mcp_server import build_server
 from heat_neo4j.worker.loop import Worker
-from tests.support.live_graph import Cypher, open_cypher
+from tests.support.live_graph import EASY_GATE, Cypher, open_cypher
 
 MODEL, LABEL, TYPE, FILTER = "tampered", "TamperedPaper", "TAMPERED_CITES", "n.key >= 0"
 N = 24
@@ -196,6 +196,7 @@ class Tampering:
 
     def __init__(self, cypher: Cypher, environment: dict[str, str], folder: Path) -> None:
         self.cypher, self._environment, self._folder = cypher, environment, folder
+        (folder / "heat.toml").write_text(EASY_GATE, encoding="utf-8")
         cypher(
             f"UNWIND range(0, $n - 1) AS i CREATE (:{LABEL} {{key: i, title: 'paper ' + i, "
             "words: ['w' + (i % 3)], kind: CASE WHEN i > 0 THEN 'k' + (i % 2) END, "

@@ -24,8 +24,10 @@ class MostSources(NamedTuple):
 
     linked: int = 400  # maximum sources with a held-out link
     others: int = 200  # maximum other sources to fit to; more do not improve the ranking
-    every: int = 32  # one other source in this many is measured at least: few have the best pairs
-    measured: int = 4_000  # but at most so many
+    per_root: float = (
+        8.0  # other sources to measure per square root of their number, but no fewer than fitted
+    )
+    measured: int = 4_000  # and at most so many; few sources have the best pairs
     fewest: int = 8  # minimum sources with a held-out link, regardless of their number of links
     fitted_links: int = 4_000  # maximum links to fit to; of more, every second, third, ... is taken
 
@@ -38,7 +40,7 @@ class MostSources(NamedTuple):
 
     def n_measured(self, n_others: int) -> int:
         """Return how many of the sources without a held-out link are measured."""
-        return min(max(min(n_others // self.every, self.measured), self.others), n_others)
+        return min(max(min(int(self.per_root * n_others**0.5), self.measured), self.others), n_others)
 
 
 _MOST = MostSources()

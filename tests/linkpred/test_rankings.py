@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -95,20 +97,20 @@ def test_many_patterns_share_the_sources_without_a_held_out_link() -> None:
     limits = [MostSources.of_each(n_patterns) for n_patterns in (0, 1, 100, 1_000, 100_000)]
     assert [each.others for each in limits] == [200, 200, 200, 20, 8]
     assert [each.measured for each in limits] == [4_000, 4_000, 200, 20, 8]
-    assert {(each.linked, each.every, each.fewest) for each in limits} == {(400, 32, 8)}
+    assert {(each.linked, each.per_root, each.fewest) for each in limits} == {(400, 8.0, 8)}
 
 
 def test_more_sources_are_measured_than_fitted_if_there_are_many() -> None:
     _, graph = directed()
     candidates = candidate_pairs(graph, Pattern("A", "R", "A"))
     links, n_others = candidates.sources[:2, None] + np.array([0, 1]), len(candidates.sources) - 2
-    few = draw_sources(candidates, links, 10, [1], MostSources(others=3))
-    drawn = draw_sources(candidates, links, 10, [1], MostSources(others=3, every=2))
+    few = draw_sources(candidates, links, 10, [1], MostSources(others=3, per_root=0.0))
+    drawn = draw_sources(candidates, links, 10, [1], MostSources(others=3, per_root=1.0))
     fitted = np.isfinite(drawn.weight_fitted)
     np.testing.assert_array_equal(drawn.sources[fitted], few.sources)
     np.testing.assert_array_equal(drawn.weight_fitted[fitted], few.weight)
     linked = np.isin(drawn.sources, links[:, 0])
-    assert np.count_nonzero(~linked) == n_others // 2 > 3
+    assert np.count_nonzero(~linked) == math.isqrt(n_others) > 5
     assert drawn.weight[~linked].sum() == pytest.approx(n_others)
-    capped = draw_sources(candidates, links, 10, [1], MostSources(others=3, every=2, measured=5))
+    capped = draw_sources(candidates, links, 10, [1], MostSources(others=3, per_root=1.0, measured=5))
     assert len(capped.sources) == 2 + 5

@@ -11,7 +11,7 @@ from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import runs
 from heat_neo4j.cli.commands.load import ODDITIES
 from heat_neo4j.cli.report import COUNTS, counted, frequent, pattern_lines, show_run, untyped_note
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.pipeline.driver import LinkExample, RunReport
 
 
@@ -48,16 +48,19 @@ def test_published_links_come_with_a_warning_about_patterns_without_a_type(statu
 
 
 def test_the_newest_run_is_shown_unless_another_is_named(monkeypatch):
-    def shown(records, *named):
-        store = SimpleNamespace(runs=lambda: records)
+    def shown(records, *named, model=()):
+        store = SimpleNamespace(bookkeeping=lambda: Bookkeeping((), tuple(records)))
         monkeypatch.setattr(runs, "open_store", lambda _: nullcontext(store))
-        return CliRunner().invoke(heat, ["runs", "show", *named])
+        return CliRunner().invoke(heat, ["runs", *model, "show", *named])
 
-    newest_first = [RunRecord(name, "m", (), "incomplete") for name in ("new", "old")]
+    newest_first = [RunRecord(name, name[0], (), "incomplete") for name in ("new", "old", "oldest")]
     assert shown(newest_first).stdout == shown(newest_first, "new").stdout
     assert shown(newest_first).stdout.startswith("Run           new (incomplete)")
     assert shown(newest_first, "old").stdout.startswith("Run           old (incomplete)")
     assert "no run 'nobody' in this database" in shown(newest_first, "nobody").stderr
+    assert shown(newest_first, model=("--model", "o")).stdout.startswith("Run           old (incomplete)")
+    assert "no run 'new' of model 'o': `heat" in shown(newest_first, "new", model=("--model", "o")).stderr
+    assert "no model 'm' in this database" in shown(newest_first, model=("--model", "m")).stderr
     assert shown([]).stderr == "heat: there is no run in this database: `heat embed` makes the first\n"
 
 

@@ -58,12 +58,19 @@ def runs(of_model: str | None, **options: Any) -> None:
 @database_options
 def show(run_id: str | None, **options: Any) -> None:
     """Show one run, by default the newest: its graph, its training, what it wrote."""
+    group = click.get_current_context().parent
+    of_model = None if group is None else group.params["of_model"]
     with open_store(options) as store:
-        records = [run for run in store.runs() if run_id in (None, run.run_id)]
+        book = store.bookkeeping()
+    if of_model is not None:
+        book.check_model(of_model)
+    records = book.runs if of_model is None else book.runs_of(of_model)
+    records = [run for run in records if run_id in (None, run.run_id)]
+    where = "in this database" if of_model is None else f"of model {of_model!r}"
     if not records and run_id is None:
-        raise ConfigError("there is no run in this database: `heat embed` makes the first")
+        raise ConfigError(f"there is no run {where}: `heat embed` makes the first")
     if not records:
-        raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
+        raise ConfigError(f"there is no run {run_id!r} {where}: `heat runs` lists them")
     run = records[0]
     if printed_as_json(run.to_dict()):
         return

@@ -1,5 +1,6 @@
-// The nodes near each of some nodes, the nearest first, as the index or a scan finds them. @candidates is around_index or
-// around_scan. Parameters: heat_model, heat_ids (element ids), heat_k, and those of the part and of the filter.
+// The nodes near each of some nodes, the nearest first, as the index or a scan finds them, and those that predicted links
+// join to it. @candidates is around_index or around_scan, @linked is around_links. Parameters: heat_model, heat_ids
+// (element ids), heat_k, and those of the parts and of the filter.
 CYPHER 5
 MATCH (model:HeatModel {name: $heat_model})
 // Once its number is read, the version does not change.
@@ -25,4 +26,7 @@ CALL (m, a, u, c) {
   ORDER BY distance, elementId(n) LIMIT $heat_k
   RETURN collect({id: elementId(n), distance: distance}) AS near
 }
-RETURN m.token AS version, elementId(a) AS id, near
+CALL (m, a) {
+  @linked
+}
+RETURN m.token AS version, elementId(a) AS id, near, linked

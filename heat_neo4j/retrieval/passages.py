@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from heat_neo4j._utils.display import display_text, plain_data, printable
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.index.nearest import Among, Neighbour, Neighbours
-from heat_neo4j.database.index.search import SPACE, FoundNode, FoundNodes
+from heat_neo4j.database.index.search import LINKS, SPACE, FoundNode, FoundNodes
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.published_nodes import NodeLink, UnknownNodeError
 from heat_neo4j.database.store import Neo4jStore
@@ -97,11 +97,14 @@ def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
 
 
 def _answer(found: FoundNodes, question: str, node: FoundNode) -> Passage:
-    ways = [f"hit {rank} by {name}" for name, rank in node.ranks.items() if name != SPACE]
+    ways = [f"hit {rank} by {name}" for name, rank in node.ranks.items() if name not in (SPACE, LINKS)]
     if node.near is not None:
         ways.append(f"at distance {node.distance:.4g} from {node.near}")
+    if node.linked is not None:
+        ways.append(f"likely linked to {node.linked}{_likely(node.probability)}")
     facts = {"question": question, "score": node.score, "ranks": node.ranks}
-    facts |= {"distance": node.distance, "near": node.near, "model": found.model}
+    facts |= {name: getattr(node, name) for name in ("distance", "near", "linked", "probability")}
+    facts |= {"model": found.model}
     return _described(node, f"{', '.join(ways)}, {node.radius:.4g} from the centre", facts)
 
 
@@ -133,6 +136,9 @@ def _findable(node: Neighbour | FoundNode | NodeLink) -> str:
 def _arrow(name: str, link: NodeLink) -> str:
     """Return a predicted link as Cypher would write it, with its probability."""
     source, target = (name, link.name) if link.leaves else (link.name, name)
-    arrow = f"{source} -{display_text(link.type)}-> {target}"
-    known = isinstance(link.probability, float)  # somebody may have changed it
-    return f"{arrow} (probability {link.probability:.2g})" if known else arrow
+    return f"{source} -{display_text(link.type)}-> {target}{_likely(link.probability)}"
+
+
+def _likely(probability: object) -> str:
+    """Return the probability of a link in brackets; nothing if it is no number: it may have been changed."""
+    return f" (probability {probability:.2g})" if isinstance(probability, float) else ""

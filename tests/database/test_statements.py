@@ -30,6 +30,9 @@ FRAGMENTS = {
     "links": Fragment(load_statement("read/node_links", type="HEAT_PREDICTED")),
     "search": Fragment(load_statement("read/text_hits")),
     "candidates": Fragment(load_statement("read/around_index")),
+    "linked": Fragment(
+        load_statement("read/around_links", type="HEAT_PREDICTED", node_filter=Fragment("true"))
+    ),
 }
 OF_ENTERPRISE = {"read/privileges"}  # Community parses them, and then says that it cannot do it
 UNSUPPORTED = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
@@ -40,6 +43,7 @@ PARTS_OF_SEARCH = {
     "read/line_index": "CYPHER 5\nMATCH (m) WITH m, m.vector AS u, 1.0 AS norm, 1.0 AS radius"
     " CALL (m, u, norm, radius) {{\n{}\n}}\nRETURN n, steps",
     "read/around_index": "CYPHER 5\nMATCH (m) WITH m, m.vector AS u CALL (m, u) {{\n{}\n}}\nRETURN n",
+    "read/around_links": "CYPHER 5\nMATCH (m) MATCH (a) CALL (m, a) {{\n{}\n}}\nRETURN linked",
 }
 PREDICATES = {"read/same_node", "read/same_space"}  # on a node n at a position i
 

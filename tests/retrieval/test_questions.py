@@ -31,18 +31,21 @@ class Embedder:
 
 
 def fused(toy, *lists):
-    """Return keys by reciprocal rank, of the lists of hits and of the first hits and papers near them."""
+    """Return keys by reciprocal rank, of the lists of hits and of the papers near and linked to the first."""
     score = {}
     for hits in lists:
         for rank, key in enumerate(hits, 1):
             score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
     seeds = sorted(score, key=lambda key: -score[key])[:SEEDS]
-    near = {}
-    for place, seed in enumerate(seeds, 1):
-        for rank, key in enumerate([seed, *toy.nearest(seed, AROUND)], 1):
-            near[key] = near.get(key, 0) + 1 / (HIT_CONSTANT + place) / (CONSTANT + rank)
-    for rank, key in enumerate(sorted(near, key=lambda key: -near[key])[:50], 1):
-        score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
+    near = {seed: toy.nearest(seed, AROUND) for seed in seeds}
+    linked = {seed: [key for key, _, _ in toy.linked(seed)] for seed in seeds}  # the likeliest come first
+    for around in (near, linked):
+        total = {}
+        for place, (seed, keys) in enumerate(around.items(), 1):
+            for rank, key in enumerate([seed, *keys], 1):
+                total[key] = total.get(key, 0) + 1 / (HIT_CONSTANT + place) / (CONSTANT + rank)
+        for rank, key in enumerate(sorted(total, key=lambda key: -total[key])[:50], 1):
+            score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
     return score
 
 
@@ -84,6 +87,12 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
         assert names[node.near] == min(apart, key=apart.__getitem__)
         assert node.distance == pytest.approx(min(apart.values()), abs=1e-6)
         assert node.radius == pytest.approx(toy.radius(row), abs=1e-6)
+    linked = [node for node in found.nodes if node.linked is not None]
+    assert linked
+    for node in linked:
+        to_hits = [each for each in toy.linked(node.key) if each[0] in hits[:SEEDS]]
+        hit, _, probability = max(to_hits, key=lambda each: each[2])
+        assert (names[node.linked], node.probability) == (hit, pytest.approx(probability))
     asked = vector(40.1)
     own = {"vector_index": vectors, "vector": asked}
     numbers = hits_of(cypher, "vector.queryNodes($index, 500, $vector)", index=vectors, vector=asked)
@@ -106,6 +115,11 @@ def test_both_retrievers_and_the_tool_take_a_question(store, cypher, server, toy
     near = [item for item in everything if item.metadata["near"] is not None]
     assert near
     assert all(f"at distance {item.metadata['distance']:.4g} from" in item.content for item in near)
+    linked = [item for item in everything if item.metadata["linked"] is not None]
+    assert linked
+    for item in linked:
+        found = item.metadata
+        assert f"likely linked to {found['linked']} (probability {found['probability']:.2g})" in item.content
     assert "hit 1 by fulltext" in " ".join(item.content for item in everything)
     assert retriever.search(query_text=QUESTION, node="p9", top_k=1).metadata["node"] == "p9"
     told = retriever.get_parameters().model_dump_tool()["properties"]
@@ -165,7 +179,7 @@ def test_filters_keep_hits_and_neighbours(store, toy, indexes):
     found = store.search(QUESTION, 30, model=toy.model, fulltext_index=indexes[0], **kept)
     assert all(toy.keys.index(node.key) >= 40 for node in found.nodes)
     assert {"p50", "p51"} <= {node.key for node in found.nodes}
-    assert "space" in {name for node in found.nodes for name in node.ranks}
+    assert {"space", "links"} <= {name for node in found.nodes for name in node.ranks}
 
 
 @live
@@ -178,6 +192,26 @@ def test_what_is_not_there_is_told(store, toy, cypher, indexes):
         store.search("p9", model=toy.model, fulltext_index=indexes[0], node_filter="true) DETACH DELETE n //")
     with pytest.raises(ValueError, match="vector_index and vector belong together"):
         store.search("p9", model=toy.model, vector_index=indexes[1])
+
+
+def test_the_likeliest_link_is_shown_and_without_any_there_is_no_list():
+    def row(node, value, name="probability"):
+        return {"id": node, name: value}
+
+    near = [row("c", 2.0, "distance")], [row("c", 1.0, "distance")]
+    found = {}
+    search._rank_around(found, {hit: search._Around(own, ()) for hit, own in zip("ab", near, strict=True)})
+    assert (found["c"].near, found["c"].distance, found["c"].linked) == ("b", 1.0, None)
+    assert {name for node in found.values() for name in node.ranks} == {"space"}
+    for first, second, expected in ((0.1, 0.2, "b"), (0.2, 0.1, "a"), (None, 0.1, "b"), ("x", None, "a")):
+        links = {"a": search._Around((), [row("c", first)]), "b": search._Around((), [row("c", second)])}
+        found = {}
+        search._rank_around(found, links)
+        known = {"a": first, "b": second}[expected]
+        assert (found["c"].linked, found["c"].probability) == (expected, None if known == "x" else known)
+        assert {node: found[node].ranks for node in "cab"} == {
+            node: {"links": rank} for rank, node in enumerate("cab", 1)
+        }
 
 
 class Indexes:

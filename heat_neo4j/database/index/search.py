@@ -1,9 +1,9 @@
-"""Nodes for a question in words: hits of a full-text or vector index, and the nodes near the first ones."""
+"""Nodes for a question in words: hits of a text or vector index, and nodes near or likely linked to them."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import neo4j
 
@@ -16,11 +16,11 @@ from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
-FULLTEXT, VECTOR, SPACE = "fulltext", "vector", "space"
+FULLTEXT, VECTOR, SPACE, LINKS = "fulltext", "vector", "space", "links"
 SEEDS = 5
 """First hits whose neighbourhoods are searched; `python -m tests.benchmarks.questions` measures it."""
 AROUND = 40
-"""Nodes near each of these."""
+"""Nodes near each of these, and as many that predicted links join to it."""
 CONSTANT = 10
 """A node at place r of a list counts 1 / (CONSTANT + r)."""
 HIT_CONSTANT = 1
@@ -39,9 +39,13 @@ class FoundNode(ShownNode):
     """A node that a question leads to."""
 
     score: float  # sum of 1 / (CONSTANT + rank)
-    ranks: Mapping[str, int]  # its rank in each list: "fulltext", "vector" and, near their hits, "space"
+    ranks: Mapping[
+        str, int
+    ]  # its rank in each list: "fulltext", "vector"; around their hits "space", "links"
     near: str | None  # name of the hit that it is nearest to; None if it is near none of the first
     distance: float | None  # hyperbolic, from that hit
+    linked: str | None  # name of the hit with the likeliest predicted link to it; None if there is none
+    probability: float | None  # of that link; None if the run has no probabilities
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,19 @@ class _Candidate:
     ranks: dict[str, int] = field(default_factory=dict)
     near: str | None = None  # element id of the hit that it is nearest to
     distance: float | None = None
+    linked: str | None = None  # element id of the hit with the likeliest predicted link to it
+    probability: float | None = None
 
     @property
     def score(self) -> float:
         return sum(1.0 / (CONSTANT + rank) for rank in self.ranks.values())
+
+
+class _Around(NamedTuple):
+    """Nodes around a hit, each by its element id."""
+
+    near: Sequence[Mapping[str, Any]]  # the nearest first, with their distances
+    linked: Sequence[Mapping[str, Any]]  # the likeliest predicted link first, with probabilities
 
 
 class _PublishedAnewError(Exception):
@@ -107,17 +120,20 @@ class _Reading:
             words = words[: len(words) // 2]
         return []
 
-    def around(self, seeds: Sequence[str]) -> list[Sequence[Mapping[str, Any]]]:
-        """Return the nodes near each of some, the nearest first."""
+    def around(self, seeds: Sequence[str]) -> list[_Around]:
+        """Return the nodes around each of some."""
         if self.scope.indexed:
             candidates = load_statement("read/around_index")
         else:
             candidates = load_statement("read/around_scan", labels=nodes_with(self.scope.labels))
-        parts = {"candidates": Fragment(candidates), "node_filter": self.kept}
-        values = {"heat_ids": list(seeds), "heat_k": AROUND}
+        linked = "RETURN [] AS linked"
+        if self.scope.link_type is not None:
+            linked = load_statement("read/around_links", type=self.scope.link_type, node_filter=self.kept)
+        parts = {"candidates": Fragment(candidates), "linked": Fragment(linked), "node_filter": self.kept}
+        values = {"heat_ids": list(seeds), "heat_k": AROUND, "heat_link_run": self.scope.link_run}
         rows = self.rows("read/around", parts, heat_fetch=_FETCH_AROUND, **values)
-        near = {row["id"]: row["near"] for row in rows}
-        return [near.get(seed, ()) for seed in seeds]
+        found = {row["id"]: _Around(row["near"], row["linked"]) for row in rows}
+        return [found.get(seed, _Around((), ())) for seed in seeds]
 
 
 def search_nodes(
@@ -138,8 +154,9 @@ def search_nodes(
     """Return the nodes that a question in words leads to.
 
     A full-text index, a vector index or both find nodes. The first of these and the nodes near them in the
-    space are a further list, and the lists are fused by reciprocal ranks [1]_: a node counts
-    1 / (constant + rank) for each list that it is in. Only nodes with coordinates of the model are found.
+    space are a further list, and so are the first of these and the nodes that predicted links join to them.
+    The lists are fused by reciprocal ranks [1]_: a node counts 1 / (constant + rank) for each list that it is
+    in. Only nodes with coordinates of the model are found.
 
     Parameters
     ----------
@@ -193,7 +210,7 @@ def search_nodes(
             if vector_index is not None and vector is not None:
                 _rank(found, VECTOR, reading.hits("read/vector_hits", vector_index, list(map(float, vector))))
             seeds = _best(found)[:SEEDS]
-            _rank_near(found, seeds, reading.around(seeds) if seeds else [])
+            _rank_around(found, dict(zip(seeds, reading.around(seeds) if seeds else (), strict=True)))
             return FoundNodes(model, _described(reading, found, k, key, show, max_links))
         except _PublishedAnewError:
             continue
@@ -231,22 +248,32 @@ def _rank(found: dict[str, _Candidate], name: str, ids: Sequence[str]) -> None:
         found.setdefault(each, _Candidate()).ranks[name] = place
 
 
-def _rank_near(
-    found: dict[str, _Candidate], seeds: Sequence[str], around: Sequence[Sequence[Mapping[str, Any]]]
-) -> None:
-    """Make one list of the seeds and the nodes near them: each seed's list counts by the seed's own place."""
+def _rank_around(found: dict[str, _Candidate], around: Mapping[str, _Around]) -> None:
+    """Add the list of the nodes near some hits, and that of the nodes linked to them.
+
+    `around` is by hit, the best first. Each hit heads its own nodes, which count by its place.
+    """
+    _rank(found, SPACE, _fused({seed: own.near for seed, own in around.items()}))
+    _rank(found, LINKS, _fused({seed: own.linked for seed, own in around.items()}))
+    for seed, own in around.items():
+        for row in own.near:
+            node = found.get(row["id"])
+            if node is not None and (node.distance is None or row["distance"] < node.distance):
+                node.near, node.distance = seed, row["distance"]
+        for row in own.linked:
+            node, probability = found.get(row["id"]), row["probability"]
+            probability = probability if isinstance(probability, float) else None  # it may have been changed
+            if node is not None and (node.linked is None or (node.probability or 0.0) < (probability or 0.0)):
+                node.linked, node.probability = seed, probability
+
+
+def _fused(around: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Return the hits and the nodes around them by score; none if there is nothing around any hit."""
     score: dict[str, float] = {}
-    nearest: dict[str, tuple[float, str]] = {}
-    for place, (seed, near) in enumerate(zip(seeds, around, strict=True), 1):
-        for rank, node in enumerate((seed, *(row["id"] for row in near)), 1):
+    for place, (seed, rows) in enumerate(around.items(), 1):
+        for rank, node in enumerate((seed, *(row["id"] for row in rows)), 1):
             score[node] = score.get(node, 0.0) + 1.0 / (HIT_CONSTANT + place) / (CONSTANT + rank)
-        for row in near:
-            apart = (row["distance"], seed)
-            nearest[row["id"]] = min(nearest.get(row["id"], apart), apart)
-    _rank(found, SPACE, sorted(score, key=lambda each: -score[each])[:_HITS])
-    for node, (distance, seed) in nearest.items():
-        if node in found:
-            found[node].near, found[node].distance = seed, distance
+    return sorted(score, key=lambda node: -score[node])[:_HITS] if any(around.values()) else []
 
 
 def _described(
@@ -260,16 +287,25 @@ def _described(
     """Return the best candidates with what answers show of them."""
     showing, best = Showing.of(reading.scope.nodes.by(key), show, max_links), _best(found)[:k]
     links, values = links_part(reading.scope, showing.nodes, max_links)
-    asked = list(dict.fromkeys((*best, *(found[each].near for each in best if found[each].near))))
+    hits = (hit for each in best for hit in (found[each].near, found[each].linked) if hit is not None)
+    asked = list(dict.fromkeys((*best, *hits)))
     values |= {"heat_ids": asked, "heat_show": showing.read}
     rows = reading.rows("read/described", {"links": links}, **values)
     by_id = {row["id"]: showing.of_row(row) for row in rows}
 
+    def name(hit: str | None) -> str | None:
+        return None if hit not in by_id else by_id[hit]["name"]
+
     def node(element_id: str) -> FoundNode:
         own = found[element_id]
-        near = by_id.get(own.near or "", {}).get("name")
         return FoundNode(
-            **by_id[element_id], score=own.score, ranks=own.ranks, near=near, distance=own.distance
+            **by_id[element_id],
+            score=own.score,
+            ranks=own.ranks,
+            near=name(own.near),
+            distance=own.distance,
+            linked=name(own.linked),
+            probability=own.probability,
         )
 
     return tuple(node(each) for each in best if each in by_id)  # the others were deleted meanwhile

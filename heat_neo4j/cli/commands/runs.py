@@ -64,8 +64,8 @@ def show(run_id: str | None, **options: Any) -> None:
         book = store.bookkeeping()
     if of_model is not None:
         book.check_model(of_model)
-    records = book.runs if of_model is None else book.runs_of(of_model)
-    records = [run for run in records if run_id in (None, run.run_id)]
+    among = book.runs if of_model is None else book.runs_of(of_model)
+    records = [run for run in among if run_id in (None, run.run_id)]
     where = "in this database" if of_model is None else f"of model {of_model!r}"
     if not records and run_id is None:
         raise ConfigError(f"there is no run {where}: `heat embed` makes the first")

@@ -45,5 +45,14 @@ def scaled_columns(matrix: sparse.csr_array, scale: NDArray[np.float64]) -> spar
     return _of_values(matrix, matrix.data * scale[matrix.indices])
 
 
+def first_of_rows(matrix: sparse.csr_array, most: int) -> sparse.csr_array:
+    """Return a matrix with the first `most` stored entries of each row."""
+    sizes = np.diff(matrix.indptr)
+    place = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], sizes)
+    kept = place < most
+    starts = np.append(0, np.cumsum(np.minimum(sizes, most)))
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
+
+
 def _of_values(matrix: sparse.csr_array, values: NDArray[np.float64]) -> sparse.csr_array:
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -1,7 +1,7 @@
 """Worker threads for compiled functions, the number of available processors, and single-threaded BLAS."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from math import ceil
@@ -16,6 +16,7 @@ from heat_neo4j._utils.closing import Closing
 from heat_neo4j._utils.memory import control_groups, read_group_file
 from heat_neo4j._utils.validation import check_integer
 
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 _FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
@@ -91,6 +92,12 @@ class WorkerThreads(Closing):
     def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
         """Call a function that shares no work on one of `n_threads` other threads."""
         return self._others.submit(function, *arguments)
+
+    def map(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
+        """Call a function that shares no work with each part, on `n_threads` other threads; wait for all."""
+        if self.n_threads == 1:
+            return [function(part) for part in parts]
+        return [called.result() for called in [self.submit(function, part) for part in parts]]
 
     def close(self) -> None:
         """End the threads."""

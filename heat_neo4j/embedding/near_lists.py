@@ -84,12 +84,15 @@ def near_lists(
     return near, weights
 
 
-def near_matrix(graph: Graph, k: int) -> sparse.csr_array | None:
-    """Return the cosines of each node with its `k` most similar ones, shape (N, N); None without vectors."""
+def near_matrix(graph: Graph, k: int, team: WorkerThreads = ALONE) -> sparse.csr_array | None:
+    """Return the cosines of each node with its `k` most similar ones, shape (N, N); None without vectors.
+
+    The entries of a row are sorted by descending cosine.
+    """
     rows = vector_rows(graph)
     if rows is None:
         return None
-    near, cosines = nearest(rows, k)
+    near, cosines = nearest(rows, k, team)
     there = near != kernels.NOBODY
     parts = cosines[there].astype(np.float64), near[there], np.append(0, np.cumsum(there.sum(axis=1)))
     return sparse.csr_array(parts, shape=(graph.n_nodes, graph.n_nodes))
@@ -190,12 +193,11 @@ class Words(NamedTuple):
         visited = n * self.n_words if n <= exact else visited
         k = max(min(LISTED, n - 1), 1)
         near, weights = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
-        blocks = [
-            team.submit(self._fill, columns, begin, visited, near[begin : begin + _BLOCK], weights)
-            for begin in range(0, n, _BLOCK)
-        ]
-        for block in blocks:
-            block.result()
+
+        def fill(begin: int) -> None:
+            self._fill(columns, begin, visited, near[begin : begin + _BLOCK], weights)
+
+        team.map(fill, range(0, n, _BLOCK))
         kernels.cumulate_cubes(weights)
         return near, weights
 

@@ -19,6 +19,7 @@ from heat_neo4j._utils.progress import Progress, as_progress, no_progress, prefi
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.hierarchical_types import require_type
+from heat_neo4j.evaluation.items import ease, item_neighbours, rp3beta
 from heat_neo4j.evaluation.link_figures import (
     DEFAULT_LIMITS,
     HeldOutLinks,
@@ -27,6 +28,7 @@ from heat_neo4j.evaluation.link_figures import (
     measure_links,
 )
 from heat_neo4j.evaluation.report import LINK_METRICS, Curve, Evaluation, Row, comparison_notes
+from heat_neo4j.evaluation.stack import stack
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
@@ -42,11 +44,9 @@ from heat_neo4j.linkpred.baselines import (
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, hold_out
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.implications import repetitions
-from heat_neo4j.linkpred.items import ease, item_neighbours, rp3beta
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, Split, latest_or_random, split_edges
-from heat_neo4j.linkpred.stack import stack
 from heat_neo4j.patterns import Pattern
 
 SEEDS = (0, 1, 2, 3, 4)

@@ -18,6 +18,7 @@ from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.lists import NOBODY, best_products
 from heat_neo4j._kernels.sparse import dense_products
 from heat_neo4j._utils.csr import CsrParts
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.linkpred.scorers import (
     DenseProductScorer,
     DirectedScorer,
@@ -78,7 +79,7 @@ class AttributeRows:
         dense = DenseProductScorer(self.dense, other.dense, self._places(), other._places())
         return SumScorer(by_column, dense) if self.thin.nnz else dense
 
-    def alike(self, suits: NDArray[np.bool_]) -> sparse.csr_array:
+    def alike(self, suits: NDArray[np.bool_], workers: WorkerThreads = ALONE) -> sparse.csr_array:
         """Return each node's inner products with its most similar nodes, shape (N, N).
 
         Only nodes in the mask `suits`, (N,), count. They are chosen among 100 that share entries of sparse
@@ -87,8 +88,9 @@ class AttributeRows:
         n = self.thin.shape[0]
         rows, columns = CsrParts.of(self.thin), CsrParts.of(sparse.csr_array(self.thin.T))
         none_closed = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-        scorer, lists = self.product(self), []
-        for begin in range(0, n, _BLOCK):
+        scorer = self.product(self)
+
+        def block(begin: int) -> tuple[NDArray[np.int32], Array]:
             nodes = np.arange(begin, min(begin + _BLOCK, n))
             found, _ = best_products(
                 nodes, *rows, *columns, suits, nodes, *none_closed, _VISITED, min(_CANDIDATES, n)
@@ -97,7 +99,9 @@ class AttributeRows:
             products = np.full(found.shape, -np.inf)
             products[row, place] = scorer.pairs(np.column_stack((nodes[row], found[row, place])))
             best = np.argsort(-products, axis=1, kind="stable")[:, :_ALIKE]
-            lists.append([np.take_along_axis(each, best, 1) for each in (found, products)])
+            return np.take_along_axis(found, best, 1), np.take_along_axis(products, best, 1)
+
+        lists = workers.map(block, range(0, n, _BLOCK))
         indptr, listed, products = CsrParts.of_lists(*map(np.concatenate, zip(*lists, strict=True)))
         return sparse.csr_array((products, listed, indptr), shape=(n, n)).sorted_indices()
 

@@ -71,12 +71,7 @@ class _Block:
 
     def best(self, team: WorkerThreads, begin: int, end: int) -> tuple[Rows, Array]:
         """Return the best pairs of some sources, and their scores."""
-        parts = [(first, min(first + _PART, end)) for first in range(begin, end, _PART)]
-        if team.n_threads == 1:
-            found = [self._best(*part) for part in parts]
-        else:
-            running = [team.submit(self._best, *part) for part in parts]
-            found = [each.result() for each in running]
+        found = team.map(lambda first: self._best(first, min(first + _PART, end)), range(begin, end, _PART))
         pairs, scores = zip(*found, strict=True)
         return np.concatenate(pairs), np.concatenate(scores)
 

@@ -9,18 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._utils.csr import scaled_columns, scaled_rows
+from heat_neo4j._utils.csr import first_of_rows, scaled_columns, scaled_rows
 from heat_neo4j.attributes.kinds import is_text
-from heat_neo4j.embedding.comparison import compared
-from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.embedding.placement import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import (
-    AttributeRows,
-    Attributes,
-    CentredRows,
-    attribute_rows,
     placed,
     unit_rows,
 )
@@ -32,7 +26,7 @@ from heat_neo4j.linkpred.baselines import (
 )
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
-from heat_neo4j.linkpred.mentions import Mentions
+from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.places import Places
 from heat_neo4j.linkpred.scorers import (
     CombinedScorer,
@@ -153,19 +147,17 @@ class Feature(CombinedScorer):
 
 
 class PairFeatures:
-    """Pair features of one graph and its embedding: points on the hyperboloid, shape (N, d + 1)."""
+    """Pair features of one graph and its embedding: points on the hyperboloid, shape (N, d + 1).
 
-    def __init__(self, embedding: Array, graph: Graph) -> None:
-        self.embedding, self.graph = embedding, graph
+    `likeness` is that of the graph; it need not be computed twice.
+    """
+
+    def __init__(self, embedding: Array, graph: Graph, likeness: Likeness | None = None) -> None:
+        self.embedding, self.graph, self.likeness = embedding, graph, likeness or Likeness(graph)
 
     def of(self, pattern: Pattern | None) -> PatternFeatures:
         """Return the features of a pattern, or of all pairs of an undirected graph."""
         return PatternFeatures(self, pattern)
-
-    @cached_property
-    def centred(self) -> CentredRows:
-        """Rows of the attributes by which nodes are compared."""
-        return CentredRows(self._compared)
 
     @cached_property
     def of_any_pattern(self) -> dict[str, Feature]:
@@ -178,9 +170,9 @@ class PairFeatures:
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),
         }
-        if self._unit is not None:
-            features["attributes"] = Feature(self._unit.product(self._unit))
-        if (mentions := Mentions.of(self.graph)) is not None:
+        if (unit := self.likeness.unit) is not None:
+            features["attributes"] = Feature(unit.product(unit))
+        if (mentions := self.likeness.mentions) is not None:
             named = mentions.of_targets()
             features |= {"target_named": Feature(named), "source_named": Feature(named.reversed())}
         return features
@@ -203,20 +195,12 @@ class PairFeatures:
         return scaled_columns(matrix, 1.0 / popular), codes // max(n, 1)
 
     @cached_property
-    def _compared(self) -> Attributes:
-        return compared(self.graph)
-
-    @cached_property
-    def _unit(self) -> AttributeRows | None:
-        return attribute_rows(self._compared).unit() if self.graph.n_attributes else None
-
-    @cached_property
     def most_similar(self) -> sparse.csr_array | None:
         """Cosines of each node with the most similar ones that have a link, shape (N, N)."""
-        if self._unit is None:
-            return None
-        alike, near = self._unit.alike(self.graph.degrees > 0), near_matrix(self.graph, _NEAR_VECTORS)
-        return alike if near is None else sparse.csr_array(alike + near)
+        alike, near = self.likeness.most_similar(self.graph.degrees > 0), self.likeness.near_vectors
+        if alike is None or near is None:
+            return alike
+        return sparse.csr_array(alike + first_of_rows(near, _NEAR_VECTORS))
 
     @cached_property
     def of_pairs_alone(self) -> dict[str, Feature]:
@@ -356,7 +340,7 @@ class PatternFeatures:
         """
         if not self._graph.n_attributes:
             return {}
-        centred = self._shared.centred
+        centred = self._shared.likeness.centred
         sources, targets, out, back = self._sources, self._targets, self._out, self._back
         ends = np.union1d(sources, targets)
         of_ends = of_targets = of_sources = centred.of(ends, ends)

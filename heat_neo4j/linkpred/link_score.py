@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, logit
 
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -40,6 +40,7 @@ from heat_neo4j.linkpred.features import (
     ages,
     features_of,
 )
+from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.rankings import precision_at, rankings
@@ -138,9 +139,11 @@ class LinkScore:
     distance_auroc: float
     since: str | None = None
 
-    def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], LinkScorer]:
+    def scorers(
+        self, embedding: Array, graph: Graph, likeness: Likeness | None = None
+    ) -> Callable[[Pattern | None], LinkScorer]:
         """Return a function from patterns to scorers, for points on the hyperboloid of shape (N, d + 1)."""
-        features = PairFeatures(embedding, graph)
+        features = PairFeatures(embedding, graph, likeness)
 
         def scorer(pattern: Pattern | None) -> LinkScorer:
             return self.scorer_of(name_of(pattern), features.of(pattern))
@@ -337,9 +340,8 @@ def fit_link_score(
     CalibrationError
         If `share` is out of range, or too few edges or non-edges can be held out.
     """
-    return link_score(
-        hold_out(model, graph, share=share, on_progress=on_progress), graph, on_progress=on_progress
-    )
+    held_out = hold_out(model, graph, share=share, on_progress=on_progress)
+    return link_score(held_out, graph, n_threads=model.n_threads, on_progress=on_progress)
 
 
 @one_blas_thread()
@@ -347,16 +349,20 @@ def link_score(
     held_out: Sequence[HeldOut],
     graph: Graph,
     features: Sequence[str] | None = None,
+    *,
+    n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> LinkScore:
-    """Fit the score of the common patterns of `graph` to the given held-out links.
+    """Fit the score of the common patterns of `graph` to the given held-out links, by all cores by default.
 
     Calls `on_progress` with ("patterns", patterns done, total patterns), each time that links were held out.
     Raises CalibrationError if fewer than 10 relationships are held out.
     """
     features = features_of(graph) if features is None else features
     since = held_out[0].split.since
-    by_time = [samples_of(each, graph, features, on_progress) for each in held_out]
+    with WorkerThreads(resolve_threads(n_threads)) as workers:
+        likeness = Likeness(graph, workers)
+        by_time = [samples_of(each, graph, features, on_progress, likeness=likeness) for each in held_out]
     if since is not None:  # the latest links are the same each time: only the first measures the score
         by_time[1:] = [{name: each.only_fitted() for name, each in own.items()} for own in by_time[1:]]
     samples = {name: Sample.joined([own[name] for own in by_time]) for name in by_time[0]}

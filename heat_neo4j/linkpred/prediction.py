@@ -33,6 +33,7 @@ from heat_neo4j.linkpred.candidates import (
     sent_and_received,
 )
 from heat_neo4j.linkpred.implications import repetitions
+from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import PatternRules, Rule
@@ -372,8 +373,9 @@ class _Search:
     ) -> None:
         self._embedding, self._graph, self._workers = embedding, graph, workers
         self._least, self._rules, (self._min_degree, self._max_degree) = least, rules, degrees
-        self._scorers = None if score is None else score.scorers(embedding, graph)
-        self._surroundings = Surroundings(embedding, graph)
+        likeness = Likeness(graph, workers)
+        self._scorers = None if score is None else score.scorers(embedding, graph, likeness)
+        self._surroundings = Surroundings(embedding, graph, likeness)
         self.unlikely: list[Pattern | None] = []
         """Patterns without a link of the minimum probability."""
         self.left_out: dict[Pattern | None, dict[Rule, int]] = {}

@@ -14,6 +14,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.features import DIRECTION, PairFeatures, PatternFeatures, features_of
+from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.rankings import MostSources, draw_sources
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
@@ -108,15 +109,18 @@ def samples_of(
     on_progress: Progress = no_progress,
     *,
     most: MostSources | None = None,
+    likeness: Likeness | None = None,
 ) -> dict[str, Sample]:
     """Return the sample that each common pattern is fitted to and measured on, by the pattern's text.
 
-    `most` defaults to as many sources as fit into memory.
+    `most` defaults to as many sources as fit into memory. `likeness` is that of `graph`.
     """
     split, points = held_out
     features = features_of(graph) if features is None else features
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
-    of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
+    likeness = likeness or Likeness(graph)
+    of_pairs = PairFeatures(points, split.train, likeness)
+    surroundings = Surroundings(points, split.train, likeness)
     samples: dict[str, Sample] = {}
     rules = learn_schema_rules(split.train, patterns)
     most = most or MostSources.of_each(len(patterns))

@@ -20,14 +20,11 @@ from heat_neo4j._kernels.sweeps import NO_PARTNER
 from heat_neo4j._utils.csr import CsrParts
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
-from heat_neo4j.embedding.comparison import compared
-from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import CentredRows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
-from heat_neo4j.linkpred.mentions import Mentions
+from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.places import NearPlaces, Places
 
 Array = NDArray[np.float64]
@@ -56,10 +53,13 @@ class _Steps(NamedTuple):
 
 
 class Surroundings:
-    """Data shared by all patterns' short lists: a graph and its points on the hyperboloid, (N, d + 1)."""
+    """Data shared by all patterns' short lists: a graph and its points on the hyperboloid, (N, d + 1).
 
-    def __init__(self, embedding: Array, graph: Graph) -> None:
-        self._embedding, self._graph = embedding, graph
+    `likeness` is that of the graph; it need not be computed twice.
+    """
+
+    def __init__(self, embedding: Array, graph: Graph, likeness: Likeness | None = None) -> None:
+        self._embedding, self._graph, self._likeness = embedding, graph, likeness or Likeness(graph)
         links, _ = steps(graph, None)
         rare_first = CsrParts.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
         self._two_steps = _Steps(rare_first, CsrParts.of(links))
@@ -68,15 +68,11 @@ class Surroundings:
         self._near: dict[bytes, Lists] = {}
 
     @cached_property
-    def _centred(self) -> CentredRows:
-        return CentredRows(compared(self._graph))
-
-    @cached_property
     def _by_names(self) -> Mapping[str, _Steps]:
         """Steps from a text to the nodes that it names, and from a name to the texts with it."""
-        if (mentions := Mentions.of(self._graph)) is None:
+        if self._likeness.mentions is None:
             return {}
-        texts, names = mentions
+        texts, names = self._likeness.mentions
         return {
             "named": _Steps(CsrParts.of(texts), CsrParts.of(names.T), _WORDS),
             "names": _Steps(CsrParts.of(names), CsrParts.of(texts.T), _WORDS),
@@ -85,7 +81,7 @@ class Surroundings:
     @cached_property
     def _by_vectors(self) -> Mapping[str, _Steps]:
         """Steps from a node to those with the most similar vectors."""
-        near = near_matrix(self._graph, _EACH)
+        near = self._likeness.near_vectors
         return {} if near is None else {"like vectors": _Steps(CsrParts.of(near), self._itself)}
 
     def of(
@@ -109,7 +105,7 @@ class Surroundings:
         if candidates.pattern is not None:
             direct["joined otherwise"] = self._one_step
         if graph.attributes is not None and graph.n_attributes:
-            of_sources, of_targets = (self._centred.of(nodes, candidates.nodes) for nodes in ends)
+            of_sources, of_targets = (self._likeness.centred.of(nodes, candidates.nodes) for nodes in ends)
             own, words = CsrParts.of(of_sources.thin), CsrParts.of(of_targets.thin.T)
             direct["alike targets"] = _Steps(CsrParts.of(of_targets.summed(out).unit().thin), words, _WORDS)
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)

@@ -165,7 +165,7 @@ def fit_link_model(
     progress = prefixed(on_progress, "probability: ")
     try:
         held_out = hold_out(model, graph, on_progress=progress)
-        score = link_score(held_out, graph, on_progress=progress)
+        score = link_score(held_out, graph, n_threads=model.n_threads, on_progress=progress)
         return LinkModel(score, held_out=held_out[0])
     except CalibrationError as error:
         return LinkModel(None, (_NO_SCORE.format(error),), held_out[0])

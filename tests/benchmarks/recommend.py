@@ -35,12 +35,12 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute, AttributeTable
+from heat_neo4j.evaluation.items import item_neighbours
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, Limits, held_out_links, measure_links
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred import calibration
 from heat_neo4j.linkpred.baselines import popularity, truncated_svd
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
-from heat_neo4j.linkpred.items import item_neighbours
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, SparseProductScorer, VectorScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS, attribute_rows
 
 N, LISTED = 700, 20
@@ -32,3 +33,12 @@ def test_the_most_similar_nodes_have_the_largest_of_all_cosines(columns, dense):
     assert np.diff(found.indptr).max() <= LISTED
     # Candidates come from rare columns first, so that a node that shares only common ones can be missing.
     assert found.sum() >= 0.97 * best.sum()
+
+
+def test_the_most_similar_nodes_are_the_same_for_any_number_of_threads():
+    rows, suits = attribute_rows(sparse.csr_array(made(40, 0))).unit(), np.ones(N, dtype=np.bool_)
+    alone = rows.alike(suits)
+    with WorkerThreads(3) as workers:
+        found = rows.alike(suits, workers)
+    for each in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(found, each), getattr(alone, each))

@@ -47,6 +47,7 @@ class Fixed(BaseEstimator):
     points: Any
     random_state: int | None = 0
     walks_per_node: int = 10
+    n_threads: int | None = None
     seen = None
 
     def fit(self, graph: Graph, *, on_progress: Any) -> Fixed:

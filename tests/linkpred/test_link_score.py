@@ -413,7 +413,7 @@ def test_a_smaller_sample_counts_for_as_many_pairs() -> None:
     _, graph = directed()
     held_out = embed_without(MODEL, graph)
     usual = sampling.samples_of(held_out, graph)
-    for name, small in sampling.samples_of(held_out, graph, most=MostSources(others=8)).items():
+    for name, small in sampling.samples_of(held_out, graph, most=MostSources(others=8, per_root=0.0)).items():
         linked = np.unique(small.pairs[small.is_link, 0])
         assert len(np.setdiff1d(small.pairs[small.is_candidate, 0], linked)) <= 8
         assert small.weight.sum() == pytest.approx(usual[name].weight.sum(), rel=0.2)
@@ -423,8 +423,8 @@ def test_sources_that_are_only_measured_change_no_fit() -> None:
     _, graph = directed()
     held_out = embed_without(MODEL, graph)
     few, more = (
-        sampling.samples_of(held_out, graph, most=MostSources(linked=20, others=8, every=every))
-        for every in (10**6, 2)
+        sampling.samples_of(held_out, graph, most=MostSources(linked=20, others=8, per_root=per_root))
+        for per_root in (0.0, 4.0)
     )
     for name, own in few.items():
         also = more[name]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j.evaluation.items import ease, item_neighbours, rp3beta
+from heat_neo4j.evaluation.stack import stack
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, fastrp
-from heat_neo4j.linkpred.items import ease, item_neighbours, rp3beta
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import split_edges
-from heat_neo4j.linkpred.stack import stack
 from heat_neo4j.patterns import Pattern
 
 USERS, MOVIES = 25, 18

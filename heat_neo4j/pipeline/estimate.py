@@ -298,7 +298,7 @@ class _Pilot(NamedTuple):
                 link_score([embed_without(self.model, tiny)], tiny)  # the first one compiles
                 held_out = embed_without(self.model, graph)
                 began = perf_counter()
-                score = link_score([held_out], graph)
+                score = link_score([held_out], graph, n_threads=size.threads)
                 growth = self.denser(size) * (size.nodes / self.size.nodes) ** _SCORE_GROWTH
                 walks = max(round(WALKS_HELD_OUT * size.walks_per_node), 1)
                 again = replace(size, walks_per_node=walks).pairs / max(size.pairs, 1)

@@ -3,7 +3,14 @@
 import pytest
 
 from heat_neo4j.database.index import search
-from heat_neo4j.database.index.search import AROUND, CONSTANT, HIT_CONSTANT, SEEDS, lucene_literal
+from heat_neo4j.database.index.search import (
+    AROUND,
+    CONSTANT,
+    HIT_CONSTANT,
+    SEEDS,
+    SPACE_CONSTANT,
+    lucene_literal,
+)
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.retrieval.graphrag import HeatRetriever
@@ -39,13 +46,13 @@ def fused(toy, *lists):
     seeds = sorted(score, key=lambda key: -score[key])[:SEEDS]
     near = {seed: toy.nearest(seed, AROUND) for seed in seeds}
     linked = {seed: [key for key, _, _ in toy.linked(seed)] for seed in seeds}  # the likeliest come first
-    for around in (near, linked):
+    for around, constant in ((near, SPACE_CONSTANT), (linked, CONSTANT)):
         total = {}
         for place, (seed, keys) in enumerate(around.items(), 1):
             for rank, key in enumerate([seed, *keys], 1):
                 total[key] = total.get(key, 0) + 1 / (HIT_CONSTANT + place) / (CONSTANT + rank)
         for rank, key in enumerate(sorted(total, key=lambda key: -total[key])[:50], 1):
-            score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
+            score[key] = score.get(key, 0) + 1 / (constant + rank)
     return score
 
 

@@ -21,8 +21,8 @@ SEEDS = 5
 """First hits whose neighbourhoods are searched; `python -m tests.benchmarks.questions` measures it."""
 AROUND = 40
 """Nodes near each of these, and as many that predicted links join to it."""
-CONSTANT = 10
-"""A node at place r of a list counts 1 / (CONSTANT + r)."""
+CONSTANT, SPACE_CONSTANT = 10, 15
+"""A node at place r of a list counts 1 / (constant + r), where that of the list "space" is the larger one."""
 HIT_CONSTANT = 1
 """The list of a hit at place p counts 1 / (HIT_CONSTANT + p), so that the first hits stay first."""
 _HITS = 50
@@ -38,7 +38,7 @@ _SYNTAX = re.compile(r'[-+&|!(){}\[\]^"~*?:\\/]|\b(?=(?:AND|OR|NOT)\b)')
 class FoundNode(ShownNode):
     """A node that a question leads to."""
 
-    score: float  # sum of 1 / (CONSTANT + rank)
+    score: float  # sum of 1 / (constant + rank)
     ranks: Mapping[
         str, int
     ]  # its rank in each list: "fulltext", "vector"; around their hits "space", "links"
@@ -70,7 +70,8 @@ class _Candidate:
 
     @property
     def score(self) -> float:
-        return sum(1.0 / (CONSTANT + rank) for rank in self.ranks.values())
+        constants = {SPACE: SPACE_CONSTANT}
+        return sum(1.0 / (constants.get(name, CONSTANT) + rank) for name, rank in self.ranks.items())
 
 
 class _Around(NamedTuple):

@@ -169,7 +169,8 @@ def _sample(
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
     direction, one_way = None, np.zeros(len(pairs), dtype=np.bool_)
-    if pattern is not None and candidates.has_either_way:
+    # The whole graph decides, as the roles that nodes have depend on what is held out.
+    if pattern is not None and candidate_pairs(graph, pattern).has_either_way:
         of_direction = of_pattern.direction
         nothing = np.zeros(len(pairs))
         columns = [of_direction[each].pairs(pairs) if each in of_direction else nothing for each in DIRECTION]

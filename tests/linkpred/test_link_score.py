@@ -30,7 +30,7 @@ from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
-from tests.linkpred.test_pattern_laws import KINDS, a_score, directed, linear_score
+from tests.linkpred.test_pattern_laws import KINDS, a_score, directed, linear_score, made_of
 
 MODEL = HEAT(3, walks_per_node=2, walk_length=10, random_state=0, n_threads=1)
 MANY, FEW, NONE = Pattern("A", "R", "A"), Pattern("A", "S", "B"), Pattern("B", "T", "B")
@@ -338,6 +338,19 @@ def test_a_graph_with_directions_gets_a_score_of_its_patterns() -> None:
     assert score.n_edges > 30
     assert score.distance_auroc > 0.5
     assert not hasattr(MODEL, "embedding_")
+
+
+def test_roles_that_only_some_training_graphs_leave_open_give_no_direction() -> None:
+    """Of one label, but sources and targets are apart: only nodes that lose all their links may be both."""
+    generator = np.random.default_rng(1)
+    found = [(u, "R", v) for u in range(30) for v in (30 + generator.choice(25, 4, replace=False)).tolist()]
+    found += [(int(generator.integers(30)), "R", v) for v in range(55, 60)]
+    graph = made_of(60, [{"A"}] * 60, found, 0)
+    (pattern,) = patterns_of(graph)
+    held_out = hold_out(MODEL, graph)
+    either = {candidate_pairs(each.split.train, pattern).has_either_way for each in held_out}
+    assert either == {True, False}
+    assert link_score(held_out, graph).directions == {}
 
 
 def test_a_graph_without_directions_gets_a_score_without_a_pattern() -> None:

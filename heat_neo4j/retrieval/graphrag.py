@@ -32,9 +32,10 @@ class HeatRetriever(Retriever):
     """Retrieves nodes near a node of a published model, or nodes found for a question.
 
     Without an index, a text is the key, or another property, of one node; its nearest nodes follow.
-    With a full-text or vector index it is a question: the index finds nodes, and the nodes near the first of
-    them are fused with these by reciprocal rank. The text of an item describes the node, how it was found,
-    its properties and its likeliest predicted links; ``metadata`` has the same as fields.
+    With a full-text or vector index it is a question: the index finds nodes, and these, the nodes near the
+    first of them and those that predicted links join to them are fused by reciprocal rank. The text of an
+    item describes the node, how it was found, its properties and its likeliest predicted links; ``metadata``
+    has the same as fields.
 
     Parameters
     ----------

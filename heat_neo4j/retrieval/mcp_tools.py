@@ -64,7 +64,7 @@ class Tools:
     def search(
         self, question: Question, k: Count = 10, label: Label = None, show: Show = None
     ) -> dict[str, Any]:
-        """Find nodes by the words of a question, and nodes near or probably linked to these, the best first.
+        """Find nodes for a question in words, by full text, coordinates and predicted links; the best first.
 
         Start here if you do not know the key of a node. `ranks` says which lists a node was in.
         """

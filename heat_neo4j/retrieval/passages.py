@@ -101,7 +101,7 @@ def _answer(found: FoundNodes, question: str, node: FoundNode) -> Passage:
     if node.near is not None:
         ways.append(f"at distance {node.distance:.4g} from {node.near}")
     if node.linked is not None:
-        ways.append(f"likely linked to {node.linked}{_likely(node.probability)}")
+        ways.append(f"predicted link to {node.linked}{_likely(node.probability)}")
     facts = {"question": question, "score": node.score, "ranks": node.ranks}
     facts |= {name: getattr(node, name) for name in ("distance", "near", "linked", "probability")}
     facts |= {"model": found.model}
@@ -118,7 +118,7 @@ def _described(node: Neighbour | FoundNode, where: str, facts: Mapping[str, Any]
     shown = {name: display_text(value, _LONGEST) for name, value in properties.items()}
     lines += [f"{printable(name)}: {text}" for name, text in shown.items() if text != node.name]
     if links:
-        lines.append(f"likely links: {'; '.join(_arrow(node.name, link) for link in links)}")
+        lines.append(f"predicted links: {'; '.join(_arrow(node.name, link) for link in links)}")
     data = {
         "node": _findable(node),
         **plain_data({**own, **facts, "properties": properties}),

@@ -126,7 +126,7 @@ def test_both_retrievers_and_the_tool_take_a_question(store, cypher, server, toy
     assert linked
     for item in linked:
         found = item.metadata
-        assert f"likely linked to {found['linked']} (probability {found['probability']:.2g})" in item.content
+        assert f"predicted link to {found['linked']} (probability {found['probability']:.2g})" in item.content
     assert "hit 1 by fulltext" in " ".join(item.content for item in everything)
     assert retriever.search(query_text=QUESTION, node="p9", top_k=1).metadata["node"] == "p9"
     told = retriever.get_parameters().model_dump_tool()["properties"]

@@ -1,4 +1,4 @@
-"""Nodes for a question in words: hits of a text or vector index, and nodes near or likely linked to them."""
+"""Nodes for a question in words: hits of an index, and nodes near them or joined by predicted links."""
 
 import re
 from collections.abc import Mapping, Sequence

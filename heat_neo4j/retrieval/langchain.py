@@ -48,7 +48,7 @@ class HeatDocumentRetriever(BaseRetriever):
     Raises
     ------
     pydantic.ValidationError
-        If a field is of another type, or `among` or a number out of range.
+        If a field is unknown or of another type, or `among` or a number out of range.
     ValueError
         By ``invoke``: if one of `vector_index` and `embedder` is missing.
     ProjectionError
@@ -68,7 +68,7 @@ class HeatDocumentRetriever(BaseRetriever):
             documents = HeatDocumentRetriever(database=db, fulltext_index="plots").invoke("Robots and people")
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     database: Annotated[Neo4jStore, BeforeValidator(store_of)] = Field(repr=False)
     k: int = Field(default=5, ge=1)

@@ -102,6 +102,8 @@ def test_more_general_and_more_specific(toy, graphrag, langchain):
         graphrag().search(query_text="p50", among="below")
     with pytest.raises(ValidationError, match="among"):
         langchain(among="below")
+    with pytest.raises(ValidationError, match="fulltext\n  Extra inputs are not permitted"):
+        langchain(fulltext="index")
 
 
 @live

@@ -162,9 +162,10 @@ def find_duplicates(
     apart = pair_distances(points, pairs)
     found = np.flatnonzero(chance >= min_probability)
     if len(pairs) and not len(found):
-        notes.append(_none_likely(chance, comparisons[0], fitted.weights[:, 0]))
-    if min_probability > 0.0 and len(found) > k:
-        notes.append(f"{len(found) - k:,} more have a probability of {min_probability:g} or more: raise k")
+        notes.append(_none_likely(chance, min_probability, comparisons[0], fitted.weights[:, 0]))
+    if min_probability > 0.0 and (more := len(found) - k) > 0:
+        has = "has" if more == 1 else "have"
+        notes.append(f"{more:,} more {has} a probability of {min_probability:g} or more: raise k")
     order = found[np.lexsort((apart[found], -fitted.log_odds[found]))][:k]
     return Duplicates(
         first=rows[pairs[order, 0]],
@@ -184,9 +185,9 @@ def _same_text(value: Any, name: str) -> bool:
     return isinstance(value, str) and plain_text(value) == plain_text(name)
 
 
-def _none_likely(chance: Array, by_names: Comparison, weights: Array) -> str:
+def _none_likely(chance: Array, least: float, by_names: Comparison, weights: Array) -> str:
     """Return how likely the likeliest pair is, and how many pairs only their names speak for."""
-    note = f"no pair is likelier than {chance.max():.2g}: lower `min_probability` to list some"
+    note = f"no pair is likelier than {chance.max():.4g}, and `min_probability` is {least:g}"
     is_same = (by_names.levels == len(by_names.reasons) - 1) & (weights > 0.0)
     if namesakes := int(np.count_nonzero(is_same)):
         has = "has" if namesakes == 1 else "have"

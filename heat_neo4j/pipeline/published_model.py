@@ -147,7 +147,8 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
         are = "1 node is" if new == 1 else f"{new:,} nodes are"
         yield f"{are} newer than run {run.run_id} and left out"
     if gone:
-        yield f"{gone:,} of the {run.nodes_written:,} nodes of run {run.run_id} are no longer in the graph"
+        are = "is" if gone == 1 else "are"
+        yield f"{gone:,} of the {run.nodes_written:,} nodes of run {run.run_id} {are} no longer in the graph"
     if graph.n_edges != run.edge_count:
         edges = plural(graph.n_edges, "edge")
         yield f"the graph has {edges} now and had {run.edge_count:,} when it was embedded"

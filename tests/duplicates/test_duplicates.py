@@ -433,7 +433,7 @@ def test_a_list_without_a_likely_pair_says_how_likely_the_likeliest_is(case: Cas
     best = case.model.duplicates(case.names, label="Club", k=1).probability[0]
     found = case.model.duplicates(case.names, label="Club", min_probability=1.0)
     assert len(found) == 0
-    assert found.notes == (f"no pair is likelier than {best:.2g}: lower `min_probability` to list some",)
+    assert found.notes == (f"no pair is likelier than {best:.4g}, and `min_probability` is 1",)
 
 
 def test_a_list_says_how_many_likely_pairs_are_beyond_k(case: Case) -> None:
@@ -441,6 +441,8 @@ def test_a_list_says_how_many_likely_pairs_are_beyond_k(case: Case) -> None:
     found = case.model.duplicates(case.names, label="Club", min_probability=0.5, k=1)
     assert (len(every), every.notes) == (3, ())
     assert found.notes == ("2 more have a probability of 0.5 or more: raise k",)
+    found = case.model.duplicates(case.names, label="Club", min_probability=0.5, k=2)
+    assert found.notes == ("1 more has a probability of 0.5 or more: raise k",)
 
 
 def test_a_list_without_a_likely_pair_counts_pairs_of_the_same_name(case: Case) -> None:

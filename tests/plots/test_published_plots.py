@@ -199,7 +199,7 @@ def test_a_run_is_shown_as_it_is_now(invoke, store, own):
     assert (now.graph.adjacency != before.graph.adjacency[kept][:, kept]).nnz == 0
     assert now.notes[:2] == (
         f"1 node is newer than run {published.run_id} and left out",
-        f"1 of the 60 nodes of run {published.run_id} are no longer in the graph",
+        f"1 of the 60 nodes of run {published.run_id} is no longer in the graph",
     )
     for picture in ("disk", "reliability", "degree"):
         assert "1 node is newer than run" in invoke(picture, model="fresh").stdout

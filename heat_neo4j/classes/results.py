@@ -58,7 +58,7 @@ class Predicted(Result):
             place = list(self.node).index(node)
         except ValueError:
             raise ValueError(
-                f"no {self.what} was predicted for {node!r}, only for nodes without one"
+                f"no {self.what} was predicted for a node named {node!r}, only for nodes without one"
             ) from None
         strength = self._strength()[place]
         order = [view for view in np.argsort(-strength, kind="stable").tolist() if strength[view] > 0.0]

@@ -83,7 +83,7 @@ def test_evidence_adds_up_to_the_odds(predicted: Any) -> None:
     assert sum(reason["log_odds"] for reason in reasons) == pytest.approx(odds)
     strengths = [abs(reason["log_odds"]) for reason in reasons]
     assert strengths == sorted(strengths, reverse=True)
-    with pytest.raises(ValueError, match="no class was predicted for 'nobody'"):
+    with pytest.raises(ValueError, match="no class was predicted for a node named 'nobody'"):
         found.explain("nobody")
 
 

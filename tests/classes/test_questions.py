@@ -145,6 +145,6 @@ def test_why_a_node_got_its_class_is_printed(monkeypatch: Any, capsys: Any) -> N
     assert odds[-1] == pytest.approx(np.log(node["probability"] / node["second_probability"]), abs=0.001)
     with pytest.raises(
         ProjectionError,
-        match="no class was predicted for 'paper x', only for nodes without one: did you mean 'paper",
+        match=r"no class was predicted for a node named 'paper x', only for .* one: did you mean 'paper",
     ):
         found.explain("paper x")

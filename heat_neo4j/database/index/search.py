@@ -168,8 +168,7 @@ def search_nodes(
     model : str
         Name of the published model.
     fulltext_index : str, optional
-        Name of a full-text index over nodes. If neither index is named, the only full-text index over nodes
-        of the model.
+        Name of a full-text index over nodes. If neither index is named, the only full-text index over nodes.
     vector_index : str, optional
         Name of a vector index over nodes, whose vectors come from the same model as `vector`.
     vector : sequence of float, optional

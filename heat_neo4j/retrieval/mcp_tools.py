@@ -66,7 +66,9 @@ class Tools:
     ) -> dict[str, Any]:
         """Find nodes for a question in words, by full text, coordinates and predicted links; the best first.
 
-        Start here if you do not know the key of a node. `ranks` says which lists a node was in.
+        Start here if you do not know the key of a node. `ranks` says which lists a node was in. With a label,
+        only nodes that have it are searched: for the languages of a country, search the country, then list
+        the `nearest` nodes with the label of languages.
         """
         found = self._store.search(
             question,

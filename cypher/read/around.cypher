@@ -17,7 +17,7 @@ CALL (m, a, u, c) {
   WITH m, a, u, c, n
   WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
     @node_filter
-  )
+  ) AND @answers
   WITH u, c, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
        coalesce(n[m.stagedVector], n[m.vectorProperty]) AS v
   WITH n, c * (2.0 + exp(r) + exp(-r)) / 8.0 *

@@ -2,7 +2,7 @@
 // heat_k.
 MATCH (a)-[p:@type]-(n) WHERE p.run = $heat_link_run AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
   @node_filter
-)
+) AND @answers
 WITH n, p ORDER BY p.rank
 WITH n, head(collect(p)) AS p ORDER BY p.rank LIMIT $heat_k
 RETURN collect({id: elementId(n), probability: p.probability}) AS linked

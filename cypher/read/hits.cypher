@@ -1,5 +1,5 @@
-// The nodes that an index finds for a question, the best first, of those that have coordinates. @search is text_hits or
-// vector_hits. Parameters: heat_model, heat_k, and those of the part and of the filter.
+// The nodes that an index finds for a question, the best first, of those that have coordinates, and which of them may be
+// answers. @search is text_hits or vector_hits. Parameters: heat_model, heat_k, and those of the part and of the filter.
 CYPHER 5
 MATCH (model:HeatModel {name: $heat_model})
 // Once its number is read, the version does not change.
@@ -10,6 +10,6 @@ WITH m, n, score
 WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
   @node_filter
 )
-RETURN m.token AS version, elementId(n) AS id
+RETURN m.token AS version, elementId(n) AS id, @answers AS answers
 ORDER BY score DESC, id
 LIMIT $heat_k

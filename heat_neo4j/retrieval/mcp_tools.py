@@ -67,15 +67,14 @@ class Tools:
         """Find nodes for a question in words, by full text, coordinates and predicted links; the best first.
 
         Start here if you do not know the key of a node. `ranks` says which lists a node was in. With a label,
-        only nodes that have it are searched: for the languages of a country, search the country, then list
-        the `nearest` nodes with the label of languages.
+        only nodes that have it are answers, but others lead to them: a country to its languages.
         """
         found = self._store.search(
             question,
             k,
             model=self._model,
             fulltext_index=self._text_index,
-            node_filter=_with_label(label),
+            label=label,
             show=show,
         )
         return self._answer(found, label)

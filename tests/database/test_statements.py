@@ -20,6 +20,7 @@ CYPHER = Path(__file__).parents[2] / "cypher"
 STATEMENTS = [name for folder in ("load", "read", "write") for name in statement_names(folder)]
 FRAGMENTS = {
     "node_filter": Fragment("true"),
+    "answers": Fragment("n:`Paper`"),
     "relationship_filter": Fragment("true"),
     "types": Fragment(":`CITES`"),
     "bound": Fragment(":`CITES`"),
@@ -31,7 +32,9 @@ FRAGMENTS = {
     "search": Fragment(load_statement("read/text_hits")),
     "candidates": Fragment(load_statement("read/around_index")),
     "linked": Fragment(
-        load_statement("read/around_links", type="HEAT_PREDICTED", node_filter=Fragment("true"))
+        load_statement(
+            "read/around_links", type="HEAT_PREDICTED", node_filter=Fragment("true"), answers=Fragment("true")
+        )
     ),
 }
 OF_ENTERPRISE = {"read/privileges"}  # Community parses them, and then says that it cannot do it

@@ -190,6 +190,28 @@ def test_filters_keep_hits_and_neighbours(store, toy, indexes):
 
 
 @live
+def test_hits_of_other_labels_lead_to_nodes_of_a_label(store, cypher, toy, indexes):
+    label = f"Late{toy.label}"
+    cypher(f"MATCH (n:{toy.label}) WHERE n.i >= 40 SET n:{label}")
+    try:
+        found = store.search("p9", 90, model=toy.model, fulltext_index=indexes[0], label=label)
+        tool = Tools(store, toy.model, indexes[0]).search("p9", 90, label=label)
+    finally:
+        cypher(f"MATCH (n:{label}) REMOVE n:{label}")
+    late = [key for i, key in enumerate(toy.keys) if i >= 40]
+    near = [key for key in toy.nearest("p9", len(toy.keys)) if key in late][:AROUND]
+    linked = [key for key, _, _ in toy.linked("p9") if key in late]
+    score = {}
+    for keys, constant in ((near, SPACE_CONSTANT), (linked, CONSTANT)):
+        for rank, key in enumerate(keys, 2):  # after the hit
+            score[key] = score.get(key, 0) + 1 / (constant + rank)
+    check(found, score)
+    assert [node.key for node in found.nodes] == [node["key"] for node in tool["nodes"]]
+    assert {node.key for node in found.nodes} == set(score)
+    assert {node.near for node in found.nodes} <= {"p9", None}
+
+
+@live
 def test_what_is_not_there_is_told(store, toy, cypher, indexes):
     with pytest.raises(ProjectionError, match="no such fulltext schema index"):
         store.search("p9", model=toy.model, fulltext_index="none of these")

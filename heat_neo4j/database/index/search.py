@@ -13,7 +13,7 @@ from heat_neo4j.database.keys import Key
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.published_nodes import Showing, ShownNode, VersionScope, links_part, read_scope
 from heat_neo4j.database.runs import nodes_with
-from heat_neo4j.database.statements import Fragment, load_statement
+from heat_neo4j.database.statements import Fragment, label_predicate, load_statement
 from heat_neo4j.errors import ProjectionError
 
 FULLTEXT, VECTOR, SPACE, LINKS = "fulltext", "vector", "space", "links"
@@ -27,7 +27,7 @@ HIT_CONSTANT = 1
 """The list of a hit at place p counts 1 / (HIT_CONSTANT + p), so that the first hits stay first."""
 _HITS = 50
 _FETCH = 500  # hits of an index; the filter, or nodes without coordinates, may leave few of them
-_FETCH_AROUND = 100
+_FETCH_AROUND, _FETCH_OF_LABEL = 100, 1_000
 _ATTEMPTS = 3
 _MOST_CHARACTERS, _MOST_WORDS = 4_000, 256  # of a question
 _TOO_MANY = "maxClauseCount"
@@ -93,6 +93,12 @@ class _Reading:
     scope: VersionScope
     fixed: Mapping[str, Any]  # parameters of every statement
     kept: Fragment  # predicate over a node n
+    label: str | None  # of the answers; None for any
+
+    @property
+    def answers(self) -> Fragment:
+        """Predicate over a node n: whether it may be an answer, and not only lead to one."""
+        return Fragment("true") if self.label is None else label_predicate(self.label)
 
     def rows(self, name: str, parts: Mapping[str, Any], **values: Any) -> list[neo4j.Record]:
         """Run a statement; raises _PublishedAnewError if its rows belong to another version."""
@@ -102,13 +108,13 @@ class _Reading:
             raise _PublishedAnewError
         return rows
 
-    def hits(self, part: str, index: str, question: Any) -> list[str]:
-        """Return the element ids of an index's hits, the best first."""
-        parts = {"search": Fragment(load_statement(part)), "node_filter": self.kept}
+    def hits(self, part: str, index: str, question: Any) -> dict[str, bool]:
+        """Return an index's hits by element id, the best first, and whether each may be an answer."""
+        parts = {"search": Fragment(load_statement(part)), "node_filter": self.kept, "answers": self.answers}
         values = {"heat_index": index, "heat_question": question, "heat_k": _HITS, "heat_fetch": _FETCH}
-        return [row["id"] for row in self.rows("read/hits", parts, **values)]
+        return {row["id"]: row["answers"] for row in self.rows("read/hits", parts, **values)}
 
-    def hits_by_words(self, index: str, question: str) -> list[str]:
+    def hits_by_words(self, index: str, question: str) -> dict[str, bool]:
         """Return the hits of a full-text index, by fewer words if they are too many for it."""
         text = question[:_MOST_CHARACTERS].encode("utf-8", "replace").decode()  # no lone surrogates
         words = text.split()[:_MOST_WORDS]
@@ -119,7 +125,7 @@ class _Reading:
                 if _TOO_MANY not in str(error):
                     raise
             words = words[: len(words) // 2]
-        return []
+        return {}
 
     def around(self, seeds: Sequence[str]) -> list[_Around]:
         """Return the nodes around each of some."""
@@ -127,12 +133,13 @@ class _Reading:
             candidates = load_statement("read/around_index")
         else:
             candidates = load_statement("read/around_scan", labels=nodes_with(self.scope.labels))
-        linked = "RETURN [] AS linked"
+        linked, filters = "RETURN [] AS linked", {"node_filter": self.kept, "answers": self.answers}
         if self.scope.link_type is not None:
-            linked = load_statement("read/around_links", type=self.scope.link_type, node_filter=self.kept)
-        parts = {"candidates": Fragment(candidates), "linked": Fragment(linked), "node_filter": self.kept}
+            linked = load_statement("read/around_links", type=self.scope.link_type, **filters)
+        parts = {"candidates": Fragment(candidates), "linked": Fragment(linked), **filters}
         values = {"heat_ids": list(seeds), "heat_k": AROUND, "heat_link_run": self.scope.link_run}
-        rows = self.rows("read/around", parts, heat_fetch=_FETCH_AROUND, **values)
+        fetch = _FETCH_AROUND if self.label is None else _FETCH_OF_LABEL
+        rows = self.rows("read/around", parts, heat_fetch=fetch, **values)
         found = {row["id"]: _Around(row["near"], row["linked"]) for row in rows}
         return [found.get(seed, _Around((), ())) for seed in seeds]
 
@@ -147,6 +154,7 @@ def search_nodes(
     vector_index: str | None = None,
     vector: Sequence[float] | None = None,
     key: Key | None = None,
+    label: str | None = None,
     node_filter: str | None = None,
     filter_parameters: Mapping[str, Any] | None = None,
     show: Sequence[str] | None = None,
@@ -173,8 +181,10 @@ def search_nodes(
         Name of a vector index over nodes, whose vectors come from the same model as `vector`.
     vector : sequence of float, optional
         Embedding of the question; needed for `vector_index`.
+    label : str, optional
+        Answer with nodes of this label only. Hits of other labels lead to those near or linked to them.
     key, node_filter, filter_parameters, show, max_links
-        As for `find_neighbours`.
+        As for `find_neighbours`. Hits that the filter excludes lead nowhere.
 
     Returns
     -------
@@ -184,7 +194,8 @@ def search_nodes(
     Raises
     ------
     ValueError
-        If a number is out of range, a vector is missing, or a name in `filter_parameters` is reserved.
+        If a number is out of range, a vector is missing, a name in `filter_parameters` is reserved, or the
+        label cannot be quoted.
     ProjectionError
         If the model is not published, there is no such index, or the server refuses the filter.
 
@@ -201,16 +212,22 @@ def search_nodes(
     if fulltext_index is None and vector_index is None:
         fulltext_index = _only_fulltext_index(connection)
     fixed = {**(filter_parameters or {}), "heat_model": model}
+    kept = Fragment(node_filter or "true")
     for _ in range(_ATTEMPTS):
-        reading = _Reading(connection, read_scope(connection, model), fixed, Fragment(node_filter or "true"))
+        reading = _Reading(connection, read_scope(connection, model), fixed, kept, label)
         try:
-            found: dict[str, _Candidate] = {}
+            hits: dict[str, dict[str, bool]] = {}
             if fulltext_index is not None:
-                _rank(found, FULLTEXT, reading.hits_by_words(fulltext_index, question))
+                hits[FULLTEXT] = reading.hits_by_words(fulltext_index, question)
             if vector_index is not None and vector is not None:
-                _rank(found, VECTOR, reading.hits("read/vector_hits", vector_index, list(map(float, vector))))
+                hits[VECTOR] = reading.hits("read/vector_hits", vector_index, list(map(float, vector)))
+            found: dict[str, _Candidate] = {}
+            for name, own in hits.items():
+                _rank(found, name, list(own))
             seeds = _best(found)[:SEEDS]
             _rank_around(found, dict(zip(seeds, reading.around(seeds) if seeds else (), strict=True)))
+            for each in {node for own in hits.values() for node, answers in own.items() if not answers}:
+                del found[each]
             return FoundNodes(model, _described(reading, found, k, key, show, max_links))
         except _PublishedAnewError:
             continue

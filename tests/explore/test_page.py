@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import cmath
 import json
+import re
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import predict_links
 from tests.support.slow import slow
+
+SCRIPT = files("heat_neo4j.explore") / "assets" / "panel.js"
 
 pytestmark = pytest.mark.browser
 
@@ -334,6 +338,17 @@ def test_search_runs_while_typing(walk):
     walk.page.keyboard.press("/")
     walk.page.keyboard.type("no such name")
     assert walk.page.inner_text("#matches") == "no node has a name like that"
+
+
+def test_search_needs_no_accents(walk):
+    function = re.search(r"^function plain.*?^}$", SCRIPT.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
+    texts = ("Côte d'Ivoire", "ÅLAND", "가나", "İzmir", "𝒳é")
+    plain = [walk.page.evaluate(f"({function})({json.dumps(text)})") for text in texts]
+    assert plain == ["cote d'ivoire", "aland", "가나", "izmir", "𝒳e"]
+    walk.page.keyboard.press("/")
+    walk.page.keyboard.type("nöde 04")
+    assert walk.page.inner_text("#matches li") == "node 040"
+    assert walk.page.inner_text("#matches li mark") == "node 04"
 
 
 def test_keys_walk_and_the_reset_goes_home(walk):

@@ -223,9 +223,17 @@ function makePanel(data, about, act) {
 const MOST_MATCHES = 12;
 const FEWEST_CHOSEN = 200; // edges
 
+// Letters in lower case and without accents, one for each of the text, so that places stay.
+function plain(text) {
+  return text.replace(/[^]/g, (one) => {
+    const bare = one.normalize("NFD").replace(/\p{M}/gu, "");
+    return (bare.length === 1 ? bare : one).toLowerCase()[0]; // a syllable of Hangul has several parts
+  });
+}
+
 // Names that hold the text: those that begin with it first, then where a word does, then shorter ones.
 function matches(lower, text) {
-  const wanted = text.trim().toLowerCase();
+  const wanted = plain(text.trim());
   if (!wanted) return [];
   const found = [];
   lower.forEach((name, i) => {
@@ -240,7 +248,7 @@ function makeSearch(data, act, dot) {
   let found = [], at = 0, lower = [];
 
   function marked(name) {
-    const wanted = input.value.trim(), start = name.toLowerCase().indexOf(wanted.toLowerCase());
+    const wanted = plain(input.value.trim()), start = plain(name).indexOf(wanted);
     if (start < 0) return [name];
     const end = start + wanted.length;
     return [name.slice(0, start), element("mark", { textContent: name.slice(start, end) }), name.slice(end)];
@@ -270,7 +278,7 @@ function makeSearch(data, act, dot) {
     byId("labels").focus({ preventScroll: true });
   }
   input.addEventListener("input", () => {
-    if (lower.length !== data.names.length) lower = data.names.map((name) => name.toLowerCase());
+    if (lower.length !== data.names.length) lower = data.names.map(plain);
     found = matches(lower, input.value);
     at = 0;
     show();

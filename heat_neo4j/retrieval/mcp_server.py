@@ -16,9 +16,10 @@ from typing import Any
 from heat_neo4j._utils.display import plain_data, printable
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
+from heat_neo4j.database.index.search import fulltext_indexes
 from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.errors import ConfigError, HeatError
+from heat_neo4j.errors import ConfigError, HeatError, ProjectionError
 from heat_neo4j.errors.redaction import redacted
 from heat_neo4j.retrieval.mcp_tools import MOST, Tools
 
@@ -135,10 +136,14 @@ def build_server(
     Raises
     ------
     ProjectionError
-        If the model is not published.
+        If the model is not published, or there is no full-text index of the name.
     """
     if store.published_run(model) is None:
         raise nothing_published(model, store.bookkeeping())
+    index = options.fulltext_index
+    if index is not None and index not in (names := fulltext_indexes(store)):
+        listed = f"; there are {', '.join(map(repr, names))}" if names else ""
+        raise ProjectionError(f"there is no full-text index {index!r} over nodes{listed}")
     # Its own handler would repeat our log on stderr, texts of the database as they are.
     logging.getLogger().addHandler(logging.NullHandler())
     access: dict[str, Any] = {}

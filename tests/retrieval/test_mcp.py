@@ -280,6 +280,31 @@ def test_the_password_comes_from_a_file_and_stdout_has_the_protocol_alone(server
 # --- without a server of Neo4j ------------------------------------------------------------------------------
 
 
+@live
+def test_an_index_that_is_not_there_ends_the_command_and_several_are_told(server, toy, cypher, indexes):
+    def said(*options):
+        program = [*COMMAND, "--model", toy.model, *options]
+        own = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120}
+        return subprocess.run(program, env={**os.environ, **environment_of(server)}, check=False, **own)
+
+    words, more = indexes[0], f"more_{toy.label}"
+    wrong = said("--fulltext-index", "wrods")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (4, 1)
+    assert "there is no full-text index 'wrods' over nodes; there are" in wrong.stderr
+    assert words in wrong.stderr
+    cypher(f"CREATE FULLTEXT INDEX {more} FOR (n:{toy.label}) ON EACH [n.title]")
+    try:
+        cypher("CALL db.awaitIndexes(300)")
+        told = said()
+        chosen = said("--fulltext-index", more)
+    finally:
+        cypher(f"DROP INDEX {more}")
+    assert (told.returncode, told.stdout) == (0, "")
+    assert "heat: `search` needs --fulltext-index, one of" in told.stderr
+    assert repr(more) in told.stderr
+    assert "fulltext" not in chosen.stderr
+
+
 class Store:
     """Answers each tool as a test wants it."""
 

@@ -71,6 +71,7 @@ def mcp(
     machine until stopped, and each request needs the token. It needs the extra 'mcp'; without it the exit
     code is 2.
     """
+    from heat_neo4j.database.index.search import fulltext_indexes
     from heat_neo4j.database.limits import Limits
     from heat_neo4j.retrieval.mcp_server import ServerOptions, build_server, listen, run_http
 
@@ -90,6 +91,9 @@ def mcp(
         try:
             server = build_server(store, model, settings)
             print_line(f"heat: MCP server of model {model!r} at {store.server.address}", err=True)
+            if fulltext_index is None and len(names := fulltext_indexes(store)) > 1:
+                listed = ", ".join(map(repr, names))
+                print_line(f"heat: `search` needs --fulltext-index, one of {listed}", err=True)
             if is_http:
                 with listen(http_port) as listening:
                     host, port = listening.getsockname()

@@ -243,9 +243,14 @@ def lucene_literal(text: str) -> str:
     return _SYNTAX.sub(lambda found: f"\\{found[0]}", text)
 
 
-def _only_fulltext_index(connection: Connection) -> str:
+def fulltext_indexes(connection: Connection) -> list[str]:
+    """Return the names of the full-text indexes over nodes."""
     rows = connection.read(load_statement("read/fulltext_indexes"), doing="looking for full-text indexes")
-    names = [str(row["name"]) for row in rows]
+    return [str(row["name"]) for row in rows]
+
+
+def _only_fulltext_index(connection: Connection) -> str:
+    names = fulltext_indexes(connection)
     if len(names) == 1:
         return names[0]
     if names:

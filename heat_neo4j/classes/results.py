@@ -52,14 +52,16 @@ class Predicted(Result):
         Raises
         ------
         ValueError
-            If the node was not predicted.
+            If the node was not predicted, or several have the name.
         """
-        try:
-            place = list(self.node).index(node)
-        except ValueError:
+        places = [place for place, name in enumerate(self.node) if name == node]
+        if not places:
             raise ValueError(
                 f"no {self.what} was predicted for a node named {node!r}, only for nodes without one"
-            ) from None
+            )
+        if len(places) > 1:
+            raise ValueError(f"{len(places)} nodes are named {node!r}: name nodes by another `caption`")
+        (place,) = places
         strength = self._strength()[place]
         order = [view for view in np.argsort(-strength, kind="stable").tolist() if strength[view] > 0.0]
         names = (*self.weights, USUAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,9 @@ def test_evidence_adds_up_to_the_odds(predicted: Any) -> None:
     assert strengths == sorted(strengths, reverse=True)
     with pytest.raises(ValueError, match="no class was predicted for a node named 'nobody'"):
         found.explain("nobody")
+    twice = replace(found, node=[found.node[0], *found.node[:-1]])
+    with pytest.raises(ValueError, match=f"2 nodes are named {found.node[0]!r}: name nodes by another"):
+        twice.explain(found.node[0])
 
 
 def test_result_is_short_and_a_frame(predicted: Any) -> None:

@@ -24,10 +24,8 @@ class MostSources(NamedTuple):
 
     linked: int = 400  # maximum sources with a held-out link
     others: int = 200  # maximum other sources to fit to; more do not improve the ranking
-    per_root: float = (
-        8.0  # other sources to measure per square root of their number, but no fewer than fitted
-    )
-    measured: int = 4_000  # and at most so many; few sources have the best pairs
+    per_root: float = 8.0  # other sources measured per square root of their number: few have the best pairs
+    measured: int = 4_000  # but at most so many, and no fewer than are fitted
     fewest: int = 8  # minimum sources with a held-out link, regardless of their number of links
     fitted_links: int = 4_000  # maximum links to fit to; of more, every second, third, ... is taken
 

@@ -39,9 +39,7 @@ class FoundNode(ShownNode):
     """A node that a question leads to."""
 
     score: float  # sum of 1 / (constant + rank)
-    ranks: Mapping[
-        str, int
-    ]  # its rank in each list: "fulltext", "vector"; around their hits "space", "links"
+    ranks: Mapping[str, int]  # in each list: "fulltext", "vector" and, around their hits, "space" and "links"
     near: str | None  # name of the hit that it is nearest to; None if it is near none of the first
     distance: float | None  # hyperbolic, from that hit
     linked: str | None  # name of the hit with the likeliest predicted link to it; None if there is none

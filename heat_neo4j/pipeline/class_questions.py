@@ -16,6 +16,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import VALUES
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
+from heat_neo4j.inputs.values import plain_name
 from heat_neo4j.pipeline.published_model import (
     PublishedModel,
     labels_of,
@@ -140,7 +141,7 @@ def classify(
     progress = as_progress(on_progress)
     published = read_published(store, model, with_keys=write, on_progress=progress)
     graph, seed = published.graph, model_of(published.run).random_state
-    values = store.read_property(graph, property)
+    values = [plain_name(value) for value in store.read_property(graph, property)]  # NaN is no value
     is_attribute = any(entry["property"] == property for entry in graph.provenance.attribute_recipe)
     try:
         found = predict_property(

@@ -57,6 +57,12 @@ def test_the_likeliest_come_first_with_element_ids_and_names(monkeypatch: Any) -
     assert next(iter(found.to_frame("pandas"))) == "element_id"
 
 
+def test_a_number_that_is_none_is_a_missing_value(monkeypatch: Any) -> None:
+    values = hidden(communities()[1])
+    told = ask(monkeypatch, [float("nan") if value is None else value for value in values]).to_dict()
+    assert told["predicted"] == ask(monkeypatch, values).to_dict()["predicted"]
+
+
 def test_coordinates_that_reflect_the_property_are_not_used(monkeypatch: Any) -> None:
     found = ask(monkeypatch, hidden(communities()[1]), attribute="kind")
     assert COORDINATES not in found.to_dict()["weights"]

@@ -193,11 +193,10 @@ class Words(NamedTuple):
         visited = n * self.n_words if n <= exact else visited
         k = max(min(LISTED, n - 1), 1)
         near, weights = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
-
-        def fill(begin: int) -> None:
-            self._fill(columns, begin, visited, near[begin : begin + _BLOCK], weights)
-
-        team.map(fill, range(0, n, _BLOCK))
+        team.map(
+            lambda begin: self._fill(columns, begin, visited, near[begin : begin + _BLOCK], weights),
+            range(0, n, _BLOCK),
+        )
         kernels.cumulate_cubes(weights)
         return near, weights
 

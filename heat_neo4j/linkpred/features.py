@@ -14,10 +14,7 @@ from heat_neo4j.attributes.kinds import is_text
 from heat_neo4j.embedding.placement import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import (
-    placed,
-    unit_rows,
-)
+from heat_neo4j.linkpred.attribute_rows import placed, unit_rows
 from heat_neo4j.linkpred.baselines import (
     adamic_adar,
     largest_singular,

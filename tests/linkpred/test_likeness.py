@@ -7,30 +7,23 @@ from dataclasses import replace
 import numpy as np
 
 from heat_neo4j._utils.csr import first_of_rows
-from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.near_lists import near_matrix
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.features import PairFeatures
 from heat_neo4j.linkpred.likeness import NEAR_VECTORS, Likeness
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import split_edges
+from tests.embedding.test_near_vectors import graph_of
 from tests.linkpred.test_shortlists import READS, library
 
 
 def with_vectors(graph: Graph) -> Graph:
     """Return the graph with a vector and a text for each node."""
-    table = AttributeTable(
-        [Attribute("vector"), Attribute("text", text=True)], graph.n_nodes, max_categories=1
-    )
     generator = np.random.default_rng(1)
-    words = [
-        " ".join(generator.choice(["red", "blue", "old", "new", "tall", "wide"], 3))
-        for _ in range(graph.n_nodes)
-    ]
+    words = generator.choice(["red", "blue", "old", "new", "tall", "wide"], (graph.n_nodes, 3)).tolist()
     vectors = generator.normal(size=(graph.n_nodes, 48)).tolist()
-    table.add(np.arange(graph.n_nodes), {"vector": vectors, "text": words})
-    made = table.finish(np.arange(graph.n_nodes))
-    return replace(graph, attributes=made.matrix, provenance=Provenance(attribute_recipe=made.recipe))
+    made = graph_of({"vector": vectors, "text": list(map(" ".join, words))}, graph.n_nodes)
+    return replace(graph, attributes=made.attributes, provenance=made.provenance)
 
 
 def test_a_training_graph_has_the_likeness_of_its_graph() -> None:

@@ -14,7 +14,7 @@ from heat_neo4j.cli.report import describe
 from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from heat_neo4j.database.runs import RunRecord
 
@@ -35,11 +35,7 @@ def runs(of_model: str | None, **options: Any) -> None:
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
-    with open_store(options) as store:
-        book = store.bookkeeping()
-    if of_model is not None:
-        book.check_model(of_model)
-    records = book.runs if of_model is None else book.runs_of(of_model)
+    records = _recorded(of_model, options)
     if printed_as_json([run.to_dict() for run in records]):
         return
     if records:
@@ -60,12 +56,7 @@ def show(run_id: str | None, **options: Any) -> None:
     """Show one run, by default the newest: its graph, its training, what it wrote."""
     group = click.get_current_context().parent
     of_model = None if group is None else group.params["of_model"]
-    with open_store(options) as store:
-        book = store.bookkeeping()
-    if of_model is not None:
-        book.check_model(of_model)
-    among = book.runs if of_model is None else book.runs_of(of_model)
-    records = [run for run in among if run_id in (None, run.run_id)]
+    records = [run for run in _recorded(of_model, options) if run_id in (None, run.run_id)]
     where = "in this database" if of_model is None else f"of model {of_model!r}"
     if not records and run_id is None:
         raise ConfigError(f"there is no run {where}: `heat embed` makes the first")
@@ -79,6 +70,16 @@ def show(run_id: str | None, **options: Any) -> None:
         values = getattr(run, title)
         lines = (f"{name} = {value}" for name, value in values.items() if value not in (None, [], {}))
         facts(headed(title.capitalize(), lines))
+
+
+def _recorded(of_model: str | None, options: Mapping[str, Any]) -> tuple[RunRecord, ...]:
+    """Return the runs in the database, or those of a model, latest first."""
+    with open_store(options) as store:
+        book = store.bookkeeping()
+    if of_model is None:
+        return book.runs
+    book.check_model(of_model)
+    return book.runs_of(of_model)
 
 
 def _rejected_last(records: Sequence[RunRecord]) -> list[RunRecord]:

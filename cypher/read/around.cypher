@@ -24,7 +24,7 @@ CALL (m, a, u, c) {
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
   WITH n, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
   ORDER BY distance, elementId(n) LIMIT $heat_k
-  RETURN collect({id: elementId(n), distance: distance}) AS near
+  RETURN collect({id: elementId(n), degree: COUNT { (n)--() }, distance: distance}) AS near
 }
 CALL (m, a) {
   @linked

@@ -5,4 +5,4 @@ MATCH (a)-[p:@type]-(n) WHERE p.run = $heat_link_run AND coalesce(n[m.stagedRun]
 ) AND @answers
 WITH n, p ORDER BY p.rank
 WITH n, head(collect(p)) AS p ORDER BY p.rank LIMIT $heat_k
-RETURN collect({id: elementId(n), probability: p.probability}) AS linked
+RETURN collect({id: elementId(n), degree: COUNT { (n)--() }, type: p.type, probability: p.probability}) AS linked

@@ -101,10 +101,10 @@ def _answer(found: FoundNodes, question: str, node: FoundNode) -> Passage:
     if node.near is not None:
         ways.append(f"at distance {node.distance:.4g} from {node.near}")
     if node.linked is not None:
-        ways.append(f"predicted link to {node.linked}{_likely(node.probability)}")
+        ways.append(f"predicted {node.link_type} link with {node.linked}{_likely(node.probability)}")
     facts = {"question": question, "score": node.score, "ranks": node.ranks}
-    facts |= {name: getattr(node, name) for name in ("distance", "near", "linked", "probability")}
-    facts |= {"model": found.model}
+    names = ("distance", "near", "linked", "link_type", "probability")
+    facts |= {**{name: getattr(node, name) for name in names}, "model": found.model}
     return _described(node, f"{', '.join(ways)}, {node.radius:.4g} from the centre", facts)
 
 

@@ -7,7 +7,9 @@ from heat_neo4j.database.index.search import (
     AROUND,
     CONSTANT,
     HIT_CONSTANT,
+    LINKS,
     SEEDS,
+    SPACE,
     SPACE_CONSTANT,
     lucene_literal,
 )
@@ -37,23 +39,32 @@ class Embedder:
         return vector(int(text))
 
 
-def fused(toy, *lists):
-    """Return keys by reciprocal rank, of the lists of hits and of the papers near and linked to the first."""
+def fused(toy, degrees, *lists):
+    """Return scores by key, of the lists of hits and of the papers near and linked to the first."""
     score = {}
     for hits in lists:
         for rank, key in enumerate(hits, 1):
             score[key] = score.get(key, 0) + 1 / (CONSTANT + rank)
     seeds = sorted(score, key=lambda key: -score[key])[:SEEDS]
-    near = {seed: toy.nearest(seed, AROUND) for seed in seeds}
-    linked = {seed: [key for key, _, _ in toy.linked(seed)] for seed in seeds}  # the likeliest come first
+    near = {
+        seed: [(key, 1 / (CONSTANT + rank)) for rank, key in enumerate(toy.nearest(seed, AROUND), 1)]
+        for seed in seeds
+    }
+    linked = {seed: [(key, probability) for key, _, probability in toy.linked(seed)] for seed in seeds}
     for around, constant in ((near, SPACE_CONSTANT), (linked, CONSTANT)):
         total = {}
-        for place, (seed, keys) in enumerate(around.items(), 1):
-            for rank, key in enumerate([seed, *keys], 1):
-                total[key] = total.get(key, 0) + 1 / (HIT_CONSTANT + place) / (CONSTANT + rank)
-        for rank, key in enumerate(sorted(total, key=lambda key: -total[key])[:50], 1):
+        for place, own in enumerate(around.values(), 1):
+            for key, value in own:
+                total[key] = total.get(key, 0) + value / degrees[key] ** 0.5 / (HIT_CONSTANT + place)
+        others = sorted(total.keys() - around.keys(), key=lambda key: -total[key])
+        for rank, key in enumerate([*seeds, *others][:50], 1):
             score[key] = score.get(key, 0) + 1 / (constant + rank)
     return score
+
+
+def degrees_of(cypher, toy):
+    rows = cypher(f"MATCH (n:{toy.label}) RETURN n.key AS key, COUNT {{ (n)--() }} AS degree")
+    return {row["key"]: row["degree"] for row in rows}
 
 
 def check(found, score):
@@ -81,7 +92,8 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
     hits = hits_by_words(cypher, words, "What is about p50 p51 or p20 and p7")
     assert {f"p{i}" for i in ASKED} == set(hits[:4])
     found = store.search(QUESTION, 20, model=toy.model, fulltext_index=words, max_links=2)
-    check(found, fused(toy, hits))
+    degrees = degrees_of(cypher, toy)
+    check(found, fused(toy, degrees, hits))
     first = found.nodes[0]
     assert len(first.links) == 2
     near = [node for node in found.nodes if node.near is not None]
@@ -100,13 +112,38 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
         to_hits = [each for each in toy.linked(node.key) if each[0] in hits[:SEEDS]]
         hit, _, probability = max(to_hits, key=lambda each: each[2])
         assert (names[node.linked], node.probability) == (hit, pytest.approx(probability))
+        assert node.link_type == toy.cites
     asked = vector(40.1)
     own = {"vector_index": vectors, "vector": asked}
     numbers = hits_of(cypher, "vector.queryNodes($index, 500, $vector)", index=vectors, vector=asked)
     assert {"p39", "p40", "p41"} <= set(numbers[:9])
-    check(store.search("", 20, model=toy.model, **own), fused(toy, numbers))
+    check(store.search("", 20, model=toy.model, **own), fused(toy, degrees, numbers))
     both = store.search("p50", 20, model=toy.model, fulltext_index=words, **own)
-    check(both, fused(toy, hits_by_words(cypher, words, "p50"), numbers))
+    check(both, fused(toy, degrees, hits_by_words(cypher, words, "p50"), numbers))
+
+
+@live
+@pytest.mark.parametrize("name", [SPACE, LINKS])
+def test_hubs_around_the_hits_count_less(store, cypher, toy, indexes, name):
+    hits = hits_by_words(cypher, indexes[0], "What is about p50 p51 or p20 and p7")
+
+    def ranked():
+        found = store.search(QUESTION, 90, model=toy.model, fulltext_index=indexes[0]).nodes
+        ranks = {node.key: node.ranks[name] for node in found if name in node.ranks}
+        return sorted(ranks, key=ranks.__getitem__)
+
+    assert ranked()[:SEEDS] == hits[:SEEDS]
+    first = ranked()[SEEDS]
+    cypher(
+        f"MATCH (n:{toy.label} {{key: $key}}), (m:{toy.label}) WHERE n <> m "
+        f"CREATE (n)-[:NOISE_{toy.label}]->(m)", key=first,
+    )  # fmt: skip
+    try:
+        assert first in ranked()[SEEDS + 1 :]
+        found = store.search(QUESTION, 90, model=toy.model, fulltext_index=indexes[0])
+        check(found, fused(toy, degrees_of(cypher, toy), hits))
+    finally:
+        cypher(f"MATCH (:{toy.label})-[r:NOISE_{toy.label}]->() DELETE r")
 
 
 @live
@@ -126,7 +163,8 @@ def test_both_retrievers_and_the_tool_take_a_question(store, cypher, server, toy
     assert linked
     for item in linked:
         found = item.metadata
-        assert f"predicted link to {found['linked']} (probability {found['probability']:.2g})" in item.content
+        likely = f"(probability {found['probability']:.2g})"
+        assert f"predicted {toy.cites} link with {found['linked']} {likely}" in item.content
     assert "hit 1 by fulltext" in " ".join(item.content for item in everything)
     assert retriever.search(query_text=QUESTION, node="p9", top_k=1).metadata["node"] == "p9"
     told = retriever.get_parameters().model_dump_tool()["properties"]
@@ -224,12 +262,15 @@ def test_what_is_not_there_is_told(store, toy, cypher, indexes):
 
 
 def test_the_likeliest_link_is_shown_and_without_any_there_is_no_list():
-    def row(node, value, name="probability"):
-        return {"id": node, name: value}
+    def row(node, value):
+        return {"id": node, "type": "X", "probability": value, "degree": 4}
 
-    near = [row("c", 2.0, "distance")], [row("c", 1.0, "distance")]
+    near = {
+        hit: search._Around([{"id": "c", "distance": apart, "degree": 0}], ())
+        for hit, apart in (("a", 2.0), ("b", 1.0))
+    }
     found = {}
-    search._rank_around(found, {hit: search._Around(own, ()) for hit, own in zip("ab", near, strict=True)})
+    search._rank_around(found, near)
     assert (found["c"].near, found["c"].distance, found["c"].linked) == ("b", 1.0, None)
     assert {name for node in found.values() for name in node.ranks} == {"space"}
     for first, second, expected in ((0.1, 0.2, "b"), (0.2, 0.1, "a"), (None, 0.1, "b"), ("x", None, "a")):
@@ -238,9 +279,11 @@ def test_the_likeliest_link_is_shown_and_without_any_there_is_no_list():
         search._rank_around(found, links)
         known = {"a": first, "b": second}[expected]
         assert (found["c"].linked, found["c"].probability) == (expected, None if known == "x" else known)
-        assert {node: found[node].ranks for node in "cab"} == {
-            node: {"links": rank} for rank, node in enumerate("cab", 1)
-        }
+        assert [(node, found[node].ranks["links"]) for node in "abc"] == [("a", 1), ("b", 2), ("c", 3)]
+    without = {"a": search._Around((), [row("d", None), row("c", None)])}
+    found = {}
+    search._rank_around(found, without)
+    assert [found[node].ranks["links"] for node in "adc"] == [1, 2, 3]
 
 
 class Indexes:

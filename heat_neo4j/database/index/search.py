@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any, NamedTuple
 
 import neo4j
 
+from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key
@@ -43,6 +45,7 @@ class FoundNode(ShownNode):
     near: str | None  # name of the hit that it is nearest to; None if it is near none of the first
     distance: float | None  # hyperbolic, from that hit
     linked: str | None  # name of the hit with the likeliest predicted link to it; None if there is none
+    link_type: str | None  # of that link
     probability: float | None  # of that link; None if the run has no probabilities
 
 
@@ -64,6 +67,7 @@ class _Candidate:
     near: str | None = None  # element id of the hit that it is nearest to
     distance: float | None = None
     linked: str | None = None  # element id of the hit with the likeliest predicted link to it
+    link_type: Any = None
     probability: float | None = None
 
     @property
@@ -76,7 +80,7 @@ class _Around(NamedTuple):
     """Nodes around a hit, each by its element id."""
 
     near: Sequence[Mapping[str, Any]]  # the nearest first, with their distances
-    linked: Sequence[Mapping[str, Any]]  # the likeliest predicted link first, with probabilities
+    linked: Sequence[Mapping[str, Any]]  # the likeliest predicted link first
 
 
 class _PublishedAnewError(Exception):
@@ -163,7 +167,7 @@ def search_nodes(
     A full-text index, a vector index or both find nodes. The first of these and the nodes near them in the
     space are a further list, and so are the first of these and the nodes that predicted links join to them.
     The lists are fused by reciprocal ranks [1]_: a node counts 1 / (constant + rank) for each list that it is
-    in. Only nodes with coordinates of the model are found.
+    in. Around the hits, hubs count less. Only nodes with coordinates of the model are found.
 
     Parameters
     ----------
@@ -271,29 +275,40 @@ def _rank(found: dict[str, _Candidate], name: str, ids: Sequence[str]) -> None:
 def _rank_around(found: dict[str, _Candidate], around: Mapping[str, _Around]) -> None:
     """Add the list of the nodes near some hits, and that of the nodes linked to them.
 
-    `around` is by hit, the best first. Each hit heads its own nodes, which count by its place.
+    `around` is by hit, the best first. Each hit counts by its place.
     """
-    _rank(found, SPACE, _fused({seed: own.near for seed, own in around.items()}))
-    _rank(found, LINKS, _fused({seed: own.linked for seed, own in around.items()}))
+    _rank(found, SPACE, _after_hits({seed: own.near for seed, own in around.items()}))
+    _rank(found, LINKS, _after_hits({seed: own.linked for seed, own in around.items()}))
     for seed, own in around.items():
         for row in own.near:
             node = found.get(row["id"])
             if node is not None and (node.distance is None or row["distance"] < node.distance):
                 node.near, node.distance = seed, row["distance"]
         for row in own.linked:
-            node, probability = found.get(row["id"]), row["probability"]
-            probability = probability if isinstance(probability, float) else None  # it may have been changed
+            node, probability = found.get(row["id"]), _probability(row)
             if node is not None and (node.linked is None or (node.probability or 0.0) < (probability or 0.0)):
-                node.linked, node.probability = seed, probability
+                node.linked, node.link_type, node.probability = seed, row["type"], probability
 
 
-def _fused(around: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Return the hits and the nodes around them by score; none if there is nothing around any hit."""
+def _after_hits(around: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Return the hits, then the nodes around them by score; none if there is nothing around any hit.
+
+    The score is the probability of the link, or else goes down with the rank, over the root of the node's
+    degree: hubs are around most hits, whatever the question.
+    """
     score: dict[str, float] = {}
-    for place, (seed, rows) in enumerate(around.items(), 1):
-        for rank, node in enumerate((seed, *(row["id"] for row in rows)), 1):
-            score[node] = score.get(node, 0.0) + 1.0 / (HIT_CONSTANT + place) / (CONSTANT + rank)
-    return sorted(score, key=lambda node: -score[node])[:_HITS] if any(around.values()) else []
+    for place, rows in enumerate(around.values(), 1):
+        for rank, row in enumerate(rows, 1):
+            value = (_probability(row) or 1.0 / (CONSTANT + rank)) / sqrt(max(row["degree"], 1))
+            score[row["id"]] = score.get(row["id"], 0.0) + value / (HIT_CONSTANT + place)
+    others = sorted(score.keys() - around.keys(), key=lambda node: (-score[node], node))
+    return [*around, *others][:_HITS] if score else []
+
+
+def _probability(row: Mapping[str, Any]) -> float | None:
+    """Return the probability of a link, if it has one; it may have been changed to something else."""
+    probability = row.get("probability")
+    return probability if isinstance(probability, float) else None
 
 
 def _described(
@@ -325,6 +340,7 @@ def _described(
             near=name(own.near),
             distance=own.distance,
             linked=name(own.linked),
+            link_type=None if own.link_type is None else display_text(own.link_type),
             probability=own.probability,
         )
 

@@ -94,9 +94,9 @@ def except_names(names: Sequence[str]) -> Fragment:
     return Fragment(f"!({_alternatives(names)})")
 
 
-def label_predicate(label: str) -> Fragment:
-    """Return the predicate for nodes ``n`` with a label; raises ValueError if it cannot be quoted."""
-    return Fragment(f"n:{quote_identifier(label)}")
+def label_predicate(labels: Sequence[str]) -> Fragment:
+    """Return the predicate for nodes ``n`` with one of some labels; ValueError if one cannot be quoted."""
+    return Fragment(f"n:{_alternatives(labels)}")
 
 
 def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:

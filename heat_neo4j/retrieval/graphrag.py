@@ -47,7 +47,8 @@ class HeatRetriever(Retriever):
         Property that identifies and names nodes, or one per label; by default the key of the run's
         projection.
     labels : sequence of str, optional
-        Labels that a node found by its key may have; those of the run if not given.
+        Labels of the nodes that answer a question; any if not given. Without a question, labels that the node
+        of the key may have; those of the run if not given.
     node_filter : str, optional
         Cypher predicate over a result ``n``, e.g. ``"n.year >= $since"``, sent in a transaction that cannot
         write.

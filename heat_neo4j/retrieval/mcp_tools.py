@@ -74,7 +74,7 @@ class Tools:
             k,
             model=self._model,
             fulltext_index=self._text_index,
-            label=label,
+            labels=None if label is None else [label],
             show=show,
         )
         return self._answer(found, label)
@@ -198,4 +198,4 @@ class Tools:
 
 
 def _with_label(label: str | None) -> str | None:
-    return None if label is None else label_predicate(label)
+    return None if label is None else label_predicate([label])

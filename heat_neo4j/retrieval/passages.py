@@ -75,6 +75,7 @@ class Search:
             fulltext_index=self.fulltext_index,
             vector_index=self.vector_index,
             vector=None if self.embedder is None else self.embedder.embed_query(question),
+            labels=self.labels,
             **self._options,
         )
         return tuple(_answer(found, question, each) for each in found.nodes)

@@ -6,6 +6,7 @@ from heat_neo4j.database.index import search
 from heat_neo4j.database.index.search import (
     AROUND,
     CONSTANT,
+    DEGREE_EXPONENT,
     HIT_CONSTANT,
     LINKS,
     SEEDS,
@@ -55,7 +56,8 @@ def fused(toy, degrees, *lists):
         total = {}
         for place, own in enumerate(around.values(), 1):
             for key, value in own:
-                total[key] = total.get(key, 0) + value / degrees[key] ** 0.5 / (HIT_CONSTANT + place)
+                divisor = degrees[key] ** DEGREE_EXPONENT * (HIT_CONSTANT + place)
+                total[key] = total.get(key, 0) + value / divisor
         others = sorted(total.keys() - around.keys(), key=lambda key: -total[key])
         for rank, key in enumerate([*seeds, *others][:50], 1):
             score[key] = score.get(key, 0) + 1 / (constant + rank)
@@ -232,7 +234,11 @@ def test_hits_of_other_labels_lead_to_nodes_of_a_label(store, cypher, toy, index
     label = f"Late{toy.label}"
     cypher(f"MATCH (n:{toy.label}) WHERE n.i >= 40 SET n:{label}")
     try:
-        found = store.search("p9", 90, model=toy.model, fulltext_index=indexes[0], label=label)
+        found = store.search("p9", 90, model=toy.model, fulltext_index=indexes[0], labels=[label])
+        retriever = HeatDocumentRetriever(
+            database=store, model=toy.model, fulltext_index=indexes[0], k=90, labels=[label, "Paper"]
+        )
+        documents = retriever.invoke("p9")
         tool = Tools(store, toy.model, indexes[0]).search("p9", 90, label=label)
     finally:
         cypher(f"MATCH (n:{label}) REMOVE n:{label}")
@@ -245,6 +251,7 @@ def test_hits_of_other_labels_lead_to_nodes_of_a_label(store, cypher, toy, index
             score[key] = score.get(key, 0) + 1 / (constant + rank)
     check(found, score)
     assert [node.key for node in found.nodes] == [node["key"] for node in tool["nodes"]]
+    assert [node.name for node in found.nodes] == [each.metadata["name"] for each in documents]
     assert {node.key for node in found.nodes} == set(score)
     assert {node.near for node in found.nodes} <= {"p9", None}
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 from typing import Any, NamedTuple
 
 import neo4j
@@ -26,10 +25,12 @@ AROUND = 40
 CONSTANT, SPACE_CONSTANT = 10, 15
 """A node at place r of a list counts 1 / (constant + r), where that of the list "space" is the larger one."""
 HIT_CONSTANT = 1
-"""The list of a hit at place p counts 1 / (HIT_CONSTANT + p), so that the first hits stay first."""
+"""What is around a hit at place p counts 1 / (HIT_CONSTANT + p)."""
+DEGREE_EXPONENT = 0.4
+"""A node around the hits counts 1 / degree to this power, as hubs are around most hits."""
 _HITS = 50
 _FETCH = 500  # hits of an index; the filter, or nodes without coordinates, may leave few of them
-_FETCH_AROUND, _FETCH_OF_LABEL = 100, 1_000
+_FETCH_AROUND, _FETCH_OF_LABELS = 100, 1_000
 _ATTEMPTS = 3
 _MOST_CHARACTERS, _MOST_WORDS = 4_000, 256  # of a question
 _TOO_MANY = "maxClauseCount"
@@ -95,12 +96,12 @@ class _Reading:
     scope: VersionScope
     fixed: Mapping[str, Any]  # parameters of every statement
     kept: Fragment  # predicate over a node n
-    label: str | None  # of the answers; None for any
+    labels: Sequence[str] | None  # of the answers; None for any
 
     @property
     def answers(self) -> Fragment:
         """Predicate over a node n: whether it may be an answer, and not only lead to one."""
-        return Fragment("true") if self.label is None else label_predicate(self.label)
+        return Fragment("true") if self.labels is None else label_predicate(self.labels)
 
     def rows(self, name: str, parts: Mapping[str, Any], **values: Any) -> list[neo4j.Record]:
         """Run a statement; raises _PublishedAnewError if its rows belong to another version."""
@@ -140,7 +141,7 @@ class _Reading:
             linked = load_statement("read/around_links", type=self.scope.link_type, **filters)
         parts = {"candidates": Fragment(candidates), "linked": Fragment(linked), **filters}
         values = {"heat_ids": list(seeds), "heat_k": AROUND, "heat_link_run": self.scope.link_run}
-        fetch = _FETCH_AROUND if self.label is None else _FETCH_OF_LABEL
+        fetch = _FETCH_AROUND if self.labels is None else _FETCH_OF_LABELS
         rows = self.rows("read/around", parts, heat_fetch=fetch, **values)
         found = {row["id"]: _Around(row["near"], row["linked"]) for row in rows}
         return [found.get(seed, _Around((), ())) for seed in seeds]
@@ -156,7 +157,7 @@ def search_nodes(
     vector_index: str | None = None,
     vector: Sequence[float] | None = None,
     key: Key | None = None,
-    label: str | None = None,
+    labels: Sequence[str] | None = None,
     node_filter: str | None = None,
     filter_parameters: Mapping[str, Any] | None = None,
     show: Sequence[str] | None = None,
@@ -183,8 +184,8 @@ def search_nodes(
         Name of a vector index over nodes, whose vectors come from the same model as `vector`.
     vector : sequence of float, optional
         Embedding of the question; needed for `vector_index`.
-    label : str, optional
-        Answer with nodes of this label only. Hits of other labels lead to those near or linked to them.
+    labels : sequence of str, optional
+        Labels of the answers. Hits of other labels lead to those near or linked to them.
     key, node_filter, filter_parameters, show, max_links
         As for `find_neighbours`. Hits that the filter excludes lead nowhere.
 
@@ -196,8 +197,8 @@ def search_nodes(
     Raises
     ------
     ValueError
-        If a number is out of range, a vector is missing, a name in `filter_parameters` is reserved, or the
-        label cannot be quoted.
+        If a number is out of range, a vector is missing, a name in `filter_parameters` is reserved, or
+        `labels` is empty or has one that cannot be quoted.
     ProjectionError
         If the model is not published, there is no such index, or the server refuses the filter.
 
@@ -216,7 +217,7 @@ def search_nodes(
     fixed = {**(filter_parameters or {}), "heat_model": model}
     kept = Fragment(node_filter or "true")
     for _ in range(_ATTEMPTS):
-        reading = _Reading(connection, read_scope(connection, model), fixed, kept, label)
+        reading = _Reading(connection, read_scope(connection, model), fixed, kept, labels)
         try:
             hits: dict[str, dict[str, bool]] = {}
             if fulltext_index is not None:
@@ -293,13 +294,12 @@ def _rank_around(found: dict[str, _Candidate], around: Mapping[str, _Around]) ->
 def _after_hits(around: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Return the hits, then the nodes around them by score; none if there is nothing around any hit.
 
-    The score is the probability of the link, or else goes down with the rank, over the root of the node's
-    degree: hubs are around most hits, whatever the question.
+    The score is the probability of the link, or else goes down with the rank; that of hubs is lowered.
     """
     score: dict[str, float] = {}
     for place, rows in enumerate(around.values(), 1):
         for rank, row in enumerate(rows, 1):
-            value = (_probability(row) or 1.0 / (CONSTANT + rank)) / sqrt(max(row["degree"], 1))
+            value = (_probability(row) or 1.0 / (CONSTANT + rank)) / max(row["degree"], 1) ** DEGREE_EXPONENT
             score[row["id"]] = score.get(row["id"], 0.0) + value / (HIT_CONSTANT + place)
     others = sorted(score.keys() - around.keys(), key=lambda node: (-score[node], node))
     return [*around, *others][:_HITS] if score else []

@@ -898,8 +898,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Raises
         ------
         ClassificationError
-            If fewer than 20 nodes have a value, none lacks one, or the values cannot be learned; also a
-            ValueError.
+            If fewer than 20 nodes have a value, or the values cannot be learned; also a ValueError.
         ValueError
             If a node was not embedded.
         sklearn.exceptions.NotFittedError

@@ -32,10 +32,6 @@ Rows = NDArray[np.int64]
 _MANY_NUMBERS = 20  # different ones: fewer are classes
 _LARGEST = float(np.finfo(np.float64).max)
 _CLEAR = 2.0  # standard errors by which the median must be worse
-_NONE_LACKS = (
-    "none of the {:,} nodes lacks it; choose others with `label`, or hide some values to measure how well "
-    "they are predicted"
-)
 
 
 class ClassificationError(ValueError):
@@ -84,9 +80,9 @@ def predict_property(
     Raises
     ------
     ClassificationError
-        If fewer than 20 nodes have a value, or none lacks one; there are fewer than two classes, or so many
-        that a class has fewer than two members on average; numbers are predicted no better than by their
-        median; a value is a list, or a number that is not finite; or the graph lacks the label.
+        If fewer than 20 nodes have a value; there are fewer than two classes, or so many that a class has
+        fewer than two members on average; numbers are predicted no better than by their median; a value is a
+        list, or a number that is not finite; or the graph lacks the label.
     """
     asked, known = _asked(graph, values, label)
     own = [values[row] for row in known.tolist()]
@@ -111,8 +107,6 @@ def predict_property(
         notes.append(_note_on_unlinked(len(asked), described[alone]))
 
     def learned(kind: Kind, truth: NDArray[Any]) -> Learned:
-        if not len(asked):
-            raise ClassificationError(_NONE_LACKS.format(len(known)))
         parts = views(None if types or properties else embedding, graph, seed, unread)
         return learn(kind, truth, known, asked, graph, parts, described, seed=seed, on_progress=on_progress)
 

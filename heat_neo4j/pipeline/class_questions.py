@@ -133,8 +133,8 @@ def classify(
     Raises
     ------
     ProjectionError
-        If the model is not published, fewer than 20 of its nodes have the property, none lacks it, its values
-        cannot be learned, or no node has the label.
+        If the model is not published, fewer than 20 of its nodes have the property, its values cannot be
+        learned, or no node has the label.
     WriteRefused
         If `write` is true and foreign values exist under the names of the predictions.
     """

@@ -134,7 +134,6 @@ def test_only_nodes_like_those_with_a_class_are_asked() -> None:
         (["a", "b"] * 9 + [None] * (N - 18), "18 nodes with a value: 20 are needed"),
         (["a"] * N, "all nodes with a value have the same, 'a'"),
         ([str(row) for row in range(N)], "240 classes for 240 nodes: nothing to learn"),
-        (["a", "b"] * (N // 2), "none of the 240 nodes lacks it; choose others with `label`, or hide some"),
         ([["a"]] * N, "a value is a text, a number or a boolean, got a .list"),
         ([math.inf] * N, "got inf .float"),
         ([10**400] * N, "got 1000.* .int"),

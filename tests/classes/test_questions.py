@@ -74,8 +74,21 @@ def test_what_cannot_be_learned_is_an_error_of_the_projection(monkeypatch: Any) 
         ProjectionError, match="kind cannot be predicted: all nodes with a value have the same"
     ):
         ask(monkeypatch, ["red"] * N)
-    with pytest.raises(ProjectionError, match="kind cannot be predicted: none of the 240 nodes lacks it"):
-        ask(monkeypatch, communities()[1])
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_property_that_no_node_lacks_is_measured(monkeypatch: Any, capsys: Any, numbers: bool) -> None:
+    values: list[Any] = communities()[1]
+    if numbers:
+        values = [1900 + 40 * KINDS.index(kind) + row % 9 for row, kind in enumerate(values)]
+    found = ask(monkeypatch, values)
+    data = found.to_dict()
+    assert data["predicted"] == []
+    assert data["figures"]["nodes"] == N
+    command._print(found)
+    lines = capsys.readouterr().out.splitlines()
+    assert "Predicted     none: no node lacks kind; nothing is written" in lines
+    assert not any(line.startswith("NODE") for line in lines)
 
 
 def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -> None:

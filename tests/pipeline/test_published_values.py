@@ -58,6 +58,12 @@ def test_predicted_classes_are_written_and_rolled_back(db, papers, cypher):
     assert db.rollback(f"{MODEL}-class-ring") == (found.written, None)
     assert predictions(papers) == first
 
+    cypher(f"MATCH (n:{LABEL}) SET n.ring = 'ring ' + n.key % 4")
+    assert len(db.classify("ring", write=True, model=MODEL)) == 0
+    assert predictions(papers) == {}
+    assert db.rollback(f"{MODEL}-class-ring") == (found.written, None)
+    assert predictions(papers) == first
+
 
 def test_predicted_numbers_are_written_kept_and_cleared(db, papers, cypher):
     cypher(f"MATCH (n:{LABEL}) WHERE n.key % 5 > 0 SET n.price = 10.0 ^ (n.key % 4) + n.key / 10 / 100.0")

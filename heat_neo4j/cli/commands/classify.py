@@ -49,24 +49,28 @@ def classify(found: Classification, options: dict[str, Any]) -> None:
 def _print(found: Classification, explained: str | None = None) -> None:
     own, name = found.found, display_text(found.property, _LONGEST)
     written = "nothing is written" if found.written is None else f"written by run {found.written}"
+    count = len(found)
+    predicted = f"{plural(count, 'node')} without {name}" if count else f"none: no node lacks {name}"
     views = {view: weight for view, weight in own.weights.items() if weight >= 0.005}
     facts(
         [
             *_figures(own.figures, name),
             ("Weights", ", ".join(f"{view} {weight:.2f}" for view, weight in views.items()) or _NOTHING),
-            ("Predicted", f"{plural(len(found), 'node')} without {name}; {written}"),
+            ("Predicted", f"{predicted}; {written}"),
             *noted(found.notes),
         ]
     )
     if explained is not None:
         _print_explanation(found, explained)
         return
+    if not count:
+        return
     rows = [[_cell(*cell) for cell in each.items()] for each in own.to_dict()["predicted"][:_SHOWN]]
     print_line()
     titles = ("PROBABILITY", "OR", "PROBABILITY") if own.what == "class" else ("FROM", "TO (80% SURE)")
     table(("NODE", name.upper(), *titles), rows)
-    if len(found) > _SHOWN:
-        print_line(f"{len(found) - _SHOWN:,} more: --json prints all")
+    if count > _SHOWN:
+        print_line(f"{count - _SHOWN:,} more: --json prints all")
 
 
 def _figures(figures: ClassFigures | NumberFigures, name: str) -> list[tuple[str, str]]:

@@ -132,7 +132,9 @@ def read_published(
     stored = store.read_stored(graph, model)
     _check_still_published(store, run)
     if stored is None or not stored.found.any():
-        raise ProjectionError(f"no node of run {run.run_id} is left in the graph: run `heat embed` again")
+        raise ProjectionError(
+            f"no node of run {run.run_id} is left in the graph: `heat refresh` trains the new one"
+        )
     rows = np.flatnonzero(stored.found)
     notes += tuple(_changes(run, graph, len(rows)))
     if len(rows) == graph.n_nodes:

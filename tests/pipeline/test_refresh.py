@@ -14,9 +14,10 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import LeaseHeld, ProjectionError, QualityRejected
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import from_poincare
-from heat_neo4j.pipeline.embed import embed, refresh
+from heat_neo4j.pipeline.embed import embed, predict, refresh
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions
+from heat_neo4j.pipeline.published_model import read_published
 from tests.support.commands import invoker
 from tests.support.live_graph import before_first, runs_in_graph, snapshot
 from tests.support.query_toy import ask
@@ -27,6 +28,7 @@ from tests.support.refresh_toy import (
     OPTIONS,
     TYPE,
     N,
+    Papers,
     first_version,
     make_job,
     small_model,
@@ -134,6 +136,26 @@ def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, paper
     _, _, links = papers.seen()
     assert any(set(link[:2]) & set(keys) for link in links)
     assert record.previous_run == first.run_id
+
+
+def test_a_refresh_does_what_questions_about_a_changed_graph_advise(store, cypher, papers):
+    first_version(store, easy())
+    papers.delete(3)
+    predict(store, MODEL)
+    papers.add()
+    with pytest.raises(ProjectionError, match=r"^1 of 80 nodes have no .*; `heat refresh` places new nodes$"):
+        predict(store, MODEL)
+    assert refresh(store, easy()).decision == "local"
+    predict(store, MODEL)
+
+    cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")
+    Papers(cypher)
+    with pytest.raises(
+        ProjectionError, match=r"no node of run .* is left .*: `heat refresh` trains the new one$"
+    ):
+        read_published(store, MODEL)
+    assert refresh(store, easy()).outcome == "published"
+    assert read_published(store, MODEL).graph.n_nodes == N
 
 
 def test_nodes_that_are_trained_alone_add_up_until_a_training_of_all(store, papers):

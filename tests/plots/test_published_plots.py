@@ -207,7 +207,10 @@ def test_a_run_is_shown_as_it_is_now(invoke, store, own):
     own("CREATE (:RefreshPaper {key: 61})-[:REFRESH_CITES]->(:RefreshPaper {key: 62})")
     own("MATCH (n:RefreshPaper) WHERE n.key < 60 DETACH DELETE n")
     line = invoke("degree", model="fresh", code=4).stderr.splitlines()[-1]
-    assert line.startswith(f"heat: no node of run {published.run_id} is left in the graph: run `heat embed`")
+    assert (
+        line
+        == f"heat: no node of run {published.run_id} is left in the graph: `heat refresh` trains the new one"
+    )
 
 
 def test_attributes_are_encoded_as_those_of_the_run(store, own):

@@ -139,8 +139,8 @@ def read_embedding(connection: Connection, graph: Graph, model: str = "heat") ->
     missing = int((~stored.found).sum())
     if missing:
         raise ProjectionError(
-            f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
-            f"(run {stored.run}): they are newer than the run, or gone; run `heat embed` again"
+            f"{missing:,} of {graph.n_nodes:,} nodes have no coordinates of model {model!r}: they are newer "
+            f"than run {stored.run}; `heat refresh` places new nodes"
         )
     return stored.points()
 

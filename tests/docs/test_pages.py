@@ -315,11 +315,14 @@ def find_duplicates(page, reader, live):
         "MATCH (d:Paper {id: 'dp5'})-[r:CITES]-(m) WHERE m.id <> 'p5' WITH d, m LIMIT 1 "
         "SET d:Draft CREATE (d)-[:CITES {page: 1}]->(m) CREATE (d)-[:CITES {page: 2}]->(m) "
         "WITH d, m MATCH (k:Paper {id: 'p5'}) CREATE (k)-[:CITES {page: 1}]->(m) "
+        "CREATE (d)-[:HEAT_LOSS {loop: true}]->(d) "
         "CREATE (:HeatRun {linkType: 'FILMS_PREDICTED'}), (d)-[:FILMS_PREDICTED]->(m), "
         "(d)<-[:FILMS_PREDICTED_STAGED]-(m), (d)-[:HEAT_LOSS]->(m)"
     )
     live.cypher(merge, keep="p5", gone="dp5")
     kinds = live.cypher("MATCH (:Paper {id: 'p5'})-[r]-() RETURN DISTINCT type(r) AS type")
+    loops = live.cypher("MATCH (n:Paper {id: 'p5'})-[r]->(n) RETURN type(r) AS type, r.loop AS loop")
+    assert [dict(row) for row in loops] == [{"type": "HEAT_LOSS", "loop": True}]
     live.cypher("MATCH (h:HeatRun {linkType: 'FILMS_PREDICTED'}) DELETE h")
     live.cypher("MATCH ()-[r:HEAT_LOSS]->() DELETE r")
     kinds = {row["type"] for row in kinds}

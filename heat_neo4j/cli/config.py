@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from heat_neo4j.cli import COMMANDS
 from heat_neo4j.cli.settings import HEADINGS, settings_of
 from heat_neo4j.errors import ConfigError
 
@@ -44,7 +45,9 @@ def read_config(path: Path | None = None) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for section, entries in _parse(source).items():
         if section not in SECTIONS:
-            raise ConfigError(f"{source}: unknown section [{section}]; {_suggestion(section, SECTIONS)}")
+            no_settings = f"options of `heat {section}` cannot be set here" if section in COMMANDS else None
+            suggestion = no_settings or _suggestion(section, SECTIONS)
+            raise ConfigError(f"{source}: unknown section [{section}]; {suggestion}")
         if not isinstance(entries, dict):
             raise ConfigError(f"{source}: [{section}] must be a section{_got(section, entries)}")
         for key, value in entries.items():

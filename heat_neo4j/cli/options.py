@@ -150,7 +150,7 @@ def checked_picture(_: click.Context, parameter: click.Parameter, path: Path | N
 common_options: Decorator[Any] = stack(
     option("--config", type=FILE, envvar="HEAT_CONFIG", is_eager=True, expose_value=False,
            callback=_use_config,
-           help="Defaults for these options.  [env: HEAT_CONFIG; default: heat.toml, if there is one]"),
+           help="File with settings.  [env: HEAT_CONFIG; default: heat.toml, if there is one]"),
     option("-v", "--verbose", count=True, is_eager=True, expose_value=False, callback=_into_meta(VERBOSITY),
            help="Print more: -v the times of all stages, -vv also the traceback of an error."),
 )  # fmt: skip

@@ -55,6 +55,7 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
             "unknown section [zzz]; known: connection, projection, heat, refresh, serve, log, "
             "limits, write, links",
         ),
+        ("[classify]\n", "unknown section [classify]; options of `heat classify` cannot be set here"),
         ("heat = 3\n", "[heat] must be a section, got 3"),
         ("[heat]\nalfa = 0.2\n", "unknown key 'alfa' in [heat]; did you mean 'alpha'?"),
         ("[heat]\nalpha = '0.2'\n", "[heat] alpha must be a number or \"auto\", got '0.2'"),

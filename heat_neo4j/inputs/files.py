@@ -12,8 +12,9 @@ labels     node, label; or node, then one 0 or 1 per label    any cell, then the
 `heat_neo4j.inputs.columns` defines the roles of columns, `heat_neo4j.inputs.values` the types of cells.
 Columns are separated by tabs in ``.tsv`` files, and by commas, or semicolons with decimal commas, in ``.csv``
 files. Both may be gzipped (``.gz``). A time is an ISO date, an ISO datetime (UTC without a zone) or a number,
-and may be empty. Empty lines, and lines of an edge list that start with ``#``, are skipped. An invalid cell
-raises `ProjectionError` with file, line and value.
+and may be empty. Empty lines are skipped. So are comments of an edge list: lines that start with ``#``, above
+its first line or with another number of cells. An invalid cell raises `ProjectionError` with file, line and
+value.
 
 If ``header`` is not given, the first line of an edge list is a header if it has column names, or if neither
 of its two cells is an integer while all others are. If neither cell occurs again in a list of strings, it is
@@ -280,7 +281,7 @@ def _as_columns(name: str) -> str:
 
 
 def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
-    """Yield each line that is not empty; with `comments`, lines that start with ``#`` are none."""
+    """Yield each line that is not empty; with `comments`, those that start with ``#`` may be none."""
     name = path.name.lower()
     if not name.removesuffix(".gz").endswith((".tsv", ".csv")):
         raise ProjectionError(f"{path}: the name must end in .tsv, .csv, .tsv.gz or .csv.gz")
@@ -289,12 +290,14 @@ def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
     if name.removesuffix(".gz").endswith(".csv"):
         delimiter, decimal_comma = _delimiter(path, text, comments=comments)
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    number = 0
+    number = width = 0
     try:
         for cells in reader:
             number = reader.line_num
             stripped = [cell.strip() for cell in cells]
-            if any(stripped) and not (comments and stripped[0].startswith("#")):
+            # With as many cells as an edge it is one: a node may be named "#music".
+            if any(stripped) and not (comments and len(stripped) != width and stripped[0].startswith("#")):
+                width = len(stripped)
                 yield _Line(path, number, stripped, decimal_comma)
     except csv.Error as error:
         raise ProjectionError(f"{path}:{number + 1}: not text in columns: {error}") from error

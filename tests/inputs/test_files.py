@@ -46,6 +46,13 @@ def test_header_quotes_blanks_and_byte_order_mark(write, name):
     assert graph.weight.tolist() == [1.0, 2.0]
 
 
+def test_comments_above_the_edges_are_skipped_and_nodes_named_like_them_are_not(write):
+    text = "# made by hand\n# tag,post\nsource,target\n#music,p1\n# a comment\n#,p2\np1,p2\n"
+    graph = read_graph_files(write("e.csv", text))
+    assert graph.keys == ["#", "#music", "p1", "p2"]
+    assert graph.counts["lines"] == 3
+
+
 def test_keys_beyond_64_bits_are_text(write):
     assert read_graph_files(write("edges.csv", f"1,{1 << 63}\n")).keys == ["1", str(1 << 63)]
 

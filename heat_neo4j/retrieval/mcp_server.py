@@ -16,10 +16,10 @@ from typing import Any
 from heat_neo4j._utils.display import plain_data, printable
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.database.index.search import fulltext_indexes
+from heat_neo4j.database.index.search import check_fulltext_index
 from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.errors import ConfigError, HeatError, ProjectionError
+from heat_neo4j.errors import ConfigError, HeatError
 from heat_neo4j.errors.redaction import redacted
 from heat_neo4j.retrieval.mcp_tools import MOST, Tools
 
@@ -140,10 +140,8 @@ def build_server(
     """
     if store.published_run(model) is None:
         raise nothing_published(model, store.bookkeeping())
-    index = options.fulltext_index
-    if index is not None and index not in (names := fulltext_indexes(store)):
-        listed = f"; there are {', '.join(map(repr, names))}" if names else ""
-        raise ProjectionError(f"there is no full-text index {index!r} over nodes{listed}")
+    if options.fulltext_index is not None:
+        check_fulltext_index(store, options.fulltext_index)
     # Its own handler would repeat our log on stderr, texts of the database as they are.
     logging.getLogger().addHandler(logging.NullHandler())
     access: dict[str, Any] = {}

@@ -7,8 +7,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
-from heat_neo4j.database.index.nearest import Among, Neighbours
-from heat_neo4j.database.index.search import FoundNodes
+from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.statements import label_predicate
 from heat_neo4j.database.store import Neo4jStore
@@ -77,7 +76,7 @@ class Tools:
             labels=None if label is None else [label],
             show=show,
         )
-        return self._answer(found, label)
+        return found.to_dict()
 
     def nearest(self, node: Node, k: Count = 10, label: Label = None, show: Show = None) -> dict[str, Any]:
         """List the nodes most closely related to one, the nearest first."""
@@ -188,11 +187,7 @@ class Tools:
         found = self._store.neighbours(
             node, k=k, model=self._model, node_filter=_with_label(label), show=show, among=among
         )
-        return self._answer(found, label)
-
-    def _answer(self, found: Neighbours | FoundNodes, label: str | None) -> dict[str, Any]:
-        """Return an answer as JSON data; raises ProjectionError if it is empty and the label unknown."""
-        if label is not None and not found.nodes:
+        if label is not None and not found.nodes:  # perhaps because it is misspelt
             require_names(self._store, [label], ())
         return found.to_dict()
 

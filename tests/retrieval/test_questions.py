@@ -258,8 +258,11 @@ def test_hits_of_other_labels_lead_to_nodes_of_a_label(store, cypher, toy, index
 
 @live
 def test_what_is_not_there_is_told(store, toy, cypher, indexes):
-    with pytest.raises(ProjectionError, match="no such fulltext schema index"):
+    listed = rf"no full-text index 'none of these' over nodes; there are .*'{indexes[0]}'"
+    with pytest.raises(ProjectionError, match=listed):
         store.search("p9", model=toy.model, fulltext_index="none of these")
+    with pytest.raises(ProjectionError, match="no node label 'Papr' in database"):
+        store.search("p9", model=toy.model, fulltext_index=indexes[0], labels=["Papr"])
     with pytest.raises(ProjectionError, match="no published coordinates"):
         store.search("p9", model="none of these", fulltext_index=indexes[0])
     with pytest.raises(ProjectionError, match="searching"):

@@ -13,6 +13,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.published_nodes import Showing, ShownNode, VersionScope, links_part, read_scope
+from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, label_predicate, load_statement
 from heat_neo4j.errors import ProjectionError
@@ -126,6 +127,7 @@ class _Reading:
                 return self.hits("read/text_hits", index, lucene_literal(" ".join(words)))
             except ProjectionError as error:
                 if _TOO_MANY not in str(error):
+                    check_fulltext_index(self.connection, index)
                     raise
             words = words[: len(words) // 2]
         return {}
@@ -200,7 +202,7 @@ def search_nodes(
         If a number is out of range, a vector is missing, a name in `filter_parameters` is reserved, or
         `labels` is empty or has one that cannot be quoted.
     ProjectionError
-        If the model is not published, there is no such index, or the server refuses the filter.
+        If the model is not published, there is no such index or label, or the server refuses the filter.
 
     References
     ----------
@@ -231,7 +233,10 @@ def search_nodes(
             _rank_around(found, dict(zip(seeds, reading.around(seeds) if seeds else (), strict=True)))
             for each in {node for own in hits.values() for node, answers in own.items() if not answers}:
                 del found[each]
-            return FoundNodes(model, _described(reading, found, k, key, show, max_links))
+            nodes = _described(reading, found, k, key, show, max_links)
+            if not nodes:  # perhaps because a label is misspelt
+                require_names(connection, labels or (), ())
+            return FoundNodes(model, nodes)
         except _PublishedAnewError:
             continue
     raise ProjectionError(f"model {model!r} is republished repeatedly: retry later")
@@ -250,6 +255,14 @@ def fulltext_indexes(connection: Connection) -> list[str]:
     """Return the names of the full-text indexes over nodes."""
     rows = connection.read(load_statement("read/fulltext_indexes"), doing="looking for full-text indexes")
     return [str(row["name"]) for row in rows]
+
+
+def check_fulltext_index(connection: Connection, name: str) -> None:
+    """Raise a ProjectionError if no full-text index over nodes has the name."""
+    names = fulltext_indexes(connection)
+    if name not in names:
+        listed = f"; there are {', '.join(map(repr, names))}" if names else ""
+        raise ProjectionError(f"there is no full-text index {name!r} over nodes{listed}")
 
 
 def _only_fulltext_index(connection: Connection) -> str:

@@ -1,7 +1,8 @@
 """Leave out features that hardly any node without a class has.
 
 A city is often both a property and the end of a relationship, so nodes have both or neither. A model that
-uses the relationship is right on every held-out node and useless on the nodes to predict.
+uses the relationship is right on every held-out node and useless on the nodes to predict. So is one that uses
+the words of a text from which the classes were read.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import binom
 
+from heat_neo4j._utils.display import plural
+from heat_neo4j.attributes.kinds import Kind, is_text
 from heat_neo4j.graph import Graph
 
 Rows = NDArray[np.int64]
 
+_WORDS = (Kind.TEXT, Kind.CATEGORY, Kind.TAGS)
 _USUAL, _HARDLY_ANY = 0.5, 0.1  # shares of the nodes with a class, and without one, that have something
 _BY_CHANCE = 0.01  # probability that so few of the others have it if as many of them should
 
@@ -49,6 +53,33 @@ def telltale_types(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ..
 def telltale_properties(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:
     """Return the attributes that nodes with a class have and nodes without one lack."""
     return _telltale(_has(graph), known, asked)
+
+
+def without_telltale_words(
+    graph: Graph, known: Rows, asked: Rows, without: Collection[str]
+) -> tuple[Graph, tuple[str, ...]]:
+    """Return the graph without words and values that hardly any asked node has, and a note for each property.
+
+    Rare words are kept: that no asked node has them may be chance.
+    """
+    attributes: Any = graph.attributes
+    kept, notes = np.ones(graph.n_attributes), []
+    for entry, columns, _ in graph.attribute_blocks():
+        if entry["kind"] not in _WORDS or entry["property"] in without or not len(asked):
+            continue
+        own: Any = sparse.csr_array(attributes[:, columns])
+        share, found = (own[known] != 0.0).sum(axis=0) / len(known), (own[asked] != 0.0).sum(axis=0)
+        by_chance = binom.cdf(found, len(asked), share) * graph.n_attributes
+        telltale = (found <= _HARDLY_ANY * share * len(asked)) & (by_chance < _BY_CHANCE)
+        if telltale.any():
+            kept[columns] = ~telltale
+            which = plural(int(telltale.sum()), "word" if is_text(entry) else "value")
+            left_out = f"{which} of {entry['property']} left out"
+            notes.append(f"{left_out}, as hardly any of the nodes without a value has them")
+    if not notes:
+        return graph, ()
+    attributes = sparse.csr_array(sparse.csr_array(attributes).multiply(kept))
+    return replace(graph, attributes=attributes), tuple(notes)
 
 
 def has_attributes(graph: Graph, without: Collection[str]) -> NDArray[np.bool_]:

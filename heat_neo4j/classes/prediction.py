@@ -16,6 +16,7 @@ from heat_neo4j.classes.comparable import (
     has_attributes,
     telltale_properties,
     telltale_types,
+    without_telltale_words,
     without_types,
 )
 from heat_neo4j.classes.figures import ClassFigures, NumberFigures, calibration_error, f1_scores
@@ -97,8 +98,9 @@ def predict_property(
     properties = [each for each in telltale_properties(graph, known, asked) if each.name != without]
     graph = without_types(graph, {each.name for each in types})
     unread = {each.name for each in properties} | ({without} if without is not None else set())
+    graph, words = without_telltale_words(graph, known, asked, unread)
     described = has_attributes(graph, unread)
-    notes = [*map(str, (*types, *properties))]
+    notes = [*map(str, (*types, *properties)), *words]
     if are_numbers and kind is None:
         other, chosen = ("class", "numbers") if as_numbers else ("number", "classes")
         advice = f"set `kind` to {other} to change that"

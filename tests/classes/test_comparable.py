@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
-from heat_neo4j.classes.comparable import telltale_types
+from heat_neo4j.classes.comparable import telltale_types, without_telltale_words
 from heat_neo4j.classes.results import PredictedClasses
-from heat_neo4j.classes.views import COORDINATES
-from heat_neo4j.graph import Relationships
+from heat_neo4j.classes.views import ATTRIBUTES, COORDINATES
+from heat_neo4j.graph import Provenance, Relationships
 from tests.classes.test_classes import predict_classes
 
 CUSTOMERS, CITIES, PRODUCTS = 300, 6, 30
@@ -69,3 +70,55 @@ def test_a_few_nodes_may_lack_a_relationship_by_chance() -> None:
     assert telltale_types(graph, known, asked[:1])  # all others live somewhere
     assert not telltale_types(graph, some, asked[:6])
     assert [each.name for each in telltale_types(graph, some, asked[:7])] == ["LIVES_IN"]
+
+
+def tunes(*, read_from_the_title: bool, kind: str = "text") -> tuple[Graph, list[str | None]]:
+    """Return tunes with words in their titles, and the dance of each; some titles name it."""
+    rng = np.random.default_rng(0)
+    n, dances = 400, 4
+    dance = rng.integers(dances, size=n)
+    named = rng.random(n) < 0.5
+    words = rng.random((n, 20 + dances)) < 0.15
+    words[:, 20:] = named[:, None] & (dance[:, None] == np.arange(dances))
+    last_but_one = np.flatnonzero(~named)[0]
+    words[last_but_one, 20:22] = True  # both a jig and a reel: nobody knows
+    joined = np.triu(rng.random((n, n)) < 0.02, k=1).astype(float)
+    recipe = [{"property": "title", "kind": kind, "n_columns": 20 + dances, "missing": False}]
+    attributes = sparse.csr_array(words.astype(float))
+    provenance = Provenance(attribute_recipe=recipe)
+    graph = Graph(sparse.csr_array(joined), attributes, provenance=provenance)
+    knows = named if read_from_the_title else rng.random(n) < 0.5
+    return graph, [f"dance {own}" if know else None for own, know in zip(dance, knows, strict=True)]
+
+
+@pytest.mark.parametrize(("kind", "what"), [("text", "words"), ("tags", "values")])
+def test_words_that_classes_were_read_from_promise_nothing(kind: str, what: str) -> None:
+    graph, values = tunes(read_from_the_title=True, kind=kind)
+    found = predict_classes(graph, None, values)
+    assert found.figures.f1_micro < 0.4
+    assert found.probability.max() < 0.6
+    assert ATTRIBUTES in found.weights
+    note = f"4 {what} of title left out, as hardly any of the nodes without a value has them"
+    assert found.notes[0] == note
+
+
+def test_words_that_nodes_without_a_class_have_too_are_used() -> None:
+    graph, values = tunes(read_from_the_title=False)
+    found = predict_classes(graph, None, values)
+    assert found.figures.f1_micro > 0.6
+    assert found.notes == ()
+
+
+def test_rare_words_and_the_graph_of_the_caller_stay() -> None:
+    graph, values = tunes(read_from_the_title=True)
+    before = graph.digest()
+    known = np.array([row for row, value in enumerate(values) if value is not None])
+    asked = np.setdiff1d(np.arange(len(values)), known)
+    assert without_telltale_words(graph, known, asked[:9], ()) == (graph, ())
+    assert without_telltale_words(graph, known, asked, {"title"}) == (graph, ())
+    assert without_telltale_words(graph, known, asked[:0], ()) == (graph, ())
+    kept, _ = without_telltale_words(graph, known, asked, ())
+    left = np.asarray((kept.attributes != 0.0).sum(axis=0)).ravel()
+    assert (left[:20] > 0).all()
+    assert not left[20:].any()
+    assert graph.digest() == before

@@ -165,7 +165,7 @@ def test_what_is_recorded_of_a_run_that_failed_holds_no_login():
     recorded = []
     answer = SimpleNamespace(run=lambda statement, parameters: recorded.append(parameters))
     server = SimpleNamespace(
-        server=ServerInfo("5.26.30", "community", "there:7687", "neo4j"),
+        server=ServerInfo("5.26.31", "community", "there:7687", "neo4j"),
         write_transaction=lambda work, **_: work(answer),
         limits=Limits(),
     )

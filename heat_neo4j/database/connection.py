@@ -138,7 +138,7 @@ class ServerInfo:
     Parameters
     ----------
     version : str
-        Such as "5.26.30".
+        Such as "5.26.31".
     edition : str
         "community" or "enterprise".
     address : str

@@ -32,10 +32,10 @@ QUIET_PERIOD = "internal.dbms.bolt.netty_server_shutdown_quiet_period"
 """After its databases are closed, a server waits twice that long (5 s) for late clients; ours has none."""
 
 RELEASES: Mapping[str, Release] = {
-    "5.26": Release("5.26", "5.26.30", "org.neo4j.server.CommunityEntryPoint", {QUIET_PERIOD: "0"}),
+    "5.26": Release("5.26", "5.26.31", "org.neo4j.server.CommunityEntryPoint", {QUIET_PERIOD: "0"}),
     "2026": Release(
         "2026",
-        "2026.08.1",
+        "2026.09.0",
         "org.neo4j.server.Neo4jCommunity",
         {
             f"{QUIET_PERIOD}_duration": "0s",

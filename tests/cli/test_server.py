@@ -14,6 +14,8 @@ from heat_neo4j.local_server.folders import ServerRecord
 from heat_neo4j.local_server.releases import RELEASES
 from heat_neo4j.local_server.server import LocalServer
 
+VERSION = RELEASES["5.26"].version
+
 
 def run(*arguments):
     return CliRunner().invoke(heat, ["server", *arguments], prog_name="heat")
@@ -33,7 +35,7 @@ def pretended(heat_home_folder):
     mark = f"@{server.folder.path / 'conf' / 'java.args'}"
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", mark]) as child:
         began = psutil.Process(child.pid).create_time()
-        server.folder.write_record(ServerRecord(child.pid, began, "5.26.30", 1234, 5678))
+        server.folder.write_record(ServerRecord(child.pid, began, VERSION, 1234, 5678))
         yield server
         child.kill()
 
@@ -58,7 +60,7 @@ def test_list_shows_every_server_of_every_release(pretended):
     assert shown == [
         "Name Release State Address Size Data",
         f"another {another.release.version} not running - 3.0 MiB {another.folder.path}",
-        f"default 5.26.30 running bolt://127.0.0.1:1234 {size} bytes {pretended.folder.path}",
+        f"default {VERSION} running bolt://127.0.0.1:1234 {size} bytes {pretended.folder.path}",
     ]
     document = json.loads(run("list", "--json").output)
     assert [(each["name"], each["running"], each["bytes"]) for each in document] == [
@@ -71,7 +73,7 @@ def test_list_shows_every_server_of_every_release(pretended):
 def test_status_says_all_there_is_to_know_but_not_the_password(pretended):
     status, shown = pretended.status(), run("status").output
     assert lines(shown) == [
-        "Server default, Neo4j Community 5.26.30",
+        f"Server default, Neo4j Community {VERSION}",
         f"State running, process {status.pid}",
         "Address bolt://127.0.0.1:1234",
         "Browser http://127.0.0.1:5678/browser/",
@@ -89,12 +91,12 @@ def test_status_says_all_there_is_to_know_but_not_the_password(pretended):
 
 def test_stop_ends_it_and_a_process_that_is_gone_is_said(pretended):
     pid = pretended.status().pid
-    assert run("stop").output == "local server 'default', Neo4j 5.26.30: stopped\n"
+    assert run("stop").output == f"local server 'default', Neo4j {VERSION}: stopped\n"
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     assert lines(run("status").output)[1] == "State not running"
-    pretended.folder.write_record(ServerRecord(os.getpid(), 1.0, "5.26.30", 1234, 5678))
+    pretended.folder.write_record(ServerRecord(os.getpid(), 1.0, VERSION, 1234, 5678))
     assert f"not running (its process {os.getpid()} is gone" in run("status").output
-    assert json.loads(run("stop", "--json").output)["stopped"]["5.26.30"] == "gone"
+    assert json.loads(run("stop", "--json").output)["stopped"][VERSION] == "gone"
 
 
 def test_with_neo4j_uri_none_is_started(heat_home_folder, monkeypatch):

@@ -21,7 +21,7 @@ ONLINE = {"access": "read-write", "status": "online", "message": "", "writer": T
 class Answering:
     """A connection to a server that answers as told, by the names of the statements."""
 
-    def __init__(self, version="5.26.30", edition="community", **answers):
+    def __init__(self, version="5.26.31", edition="community", **answers):
         self.server = ServerInfo(version, edition, "there:7687", "films")
         usual = {
             "database_access": [ONLINE],

@@ -294,6 +294,9 @@ def test_two_starts_at_once_start_one_server_without_a_network(heat_home_folder)
         )
         subprocess.run(["sh", "-c", f'{lines}\n"{sys.executable}" -c "{program}"'], check=True)
     finally:
-        assert finished(heat("server", "stop")) == "local server 'default', Neo4j 5.26.30: stopped\n"
+        assert (
+            finished(heat("server", "stop"))
+            == f"local server 'default', Neo4j {RELEASES['5.26'].version}: stopped\n"
+        )
     assert json.loads(finished(heat("server", "status", "--json")))[0]["running"] is False
     assert finished(heat("server", "stop")).count("not running") == len(RELEASES)

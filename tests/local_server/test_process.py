@@ -117,7 +117,7 @@ def test_a_pid_that_another_process_has_now_is_not_touched(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
         try:
             began = began_with_command_line(stranger)
-            server.folder.write_record(ServerRecord(stranger.pid, began, "5.26.30", 7687, 7474))
+            server.folder.write_record(ServerRecord(stranger.pid, began, "5.26.31", 7687, 7474))
             status = server.status()
             assert not status.running
             assert f"its process {stranger.pid} is gone" in status.note
@@ -148,7 +148,7 @@ def test_the_shell_lines_never_hold_the_password_and_survive_odd_paths(tmp_path)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", f"@{arguments}"]) as child:
         try:
             began = psutil.Process(child.pid).create_time()
-            server.folder.write_record(ServerRecord(child.pid, began, "5.26.30", 1234, 5678))
+            server.folder.write_record(ServerRecord(child.pid, began, "5.26.31", 1234, 5678))
             status = server.status()
         finally:
             child.kill()

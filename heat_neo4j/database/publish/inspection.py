@@ -105,7 +105,7 @@ def inspect_server(connection: Connection) -> ServerReport:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version: (5, 26) of "5.26.30" and of "5.26-aura"."""
+    """Return the first two numbers of a version: (5, 26) of "5.26.31" and of "5.26-aura"."""
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 

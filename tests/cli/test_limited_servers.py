@@ -22,7 +22,7 @@ JOB = (
 CHANGE = f"MATCH (a:{LABEL} {{key: $key}})-[r:{TYPE}]->() WITH r LIMIT 1 DELETE r"
 COMMANDS = (
     ("embed", *JOB),
-    ("links", "--model", MODEL, "--k", str(K + 1)),
+    ("links", "--model", MODEL, "--k", str(K + 1), "--min-probability", "0"),  # no paper lacks a likely link
     ("refresh", "--model", MODEL, "--mode", "full"),
     ("refresh", *JOB, "--mode", "local"),
     ("rollback", "--model", MODEL),

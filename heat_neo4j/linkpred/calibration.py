@@ -33,6 +33,7 @@ _BINS = 12
 _PRIOR_LINKS = 2.0
 _MOST_SHIFT, _HALVINGS = 5.0, 20  # of log odds
 _TAIL = 0.025  # probability beyond each end of an interval
+_SHARES = ("probability", "low", "high", "expected")  # columns of a curve
 _LEAST = 1e-12  # weight of pairs that count only where there are no others
 
 
@@ -179,11 +180,18 @@ class Reliability:
                 return np.minimum(factor * share, 1.0)
             return _among_others(np.minimum(factor * _among_all(share), 1.0))
 
-        columns = ("probability", "low", "high", "expected")
-        scaled = {name: times(np.array(getattr(self, name))) for name in columns}
+        scaled = {name: times(np.array(getattr(self, name))) for name in _SHARES}
         pairs = np.array(self.n_pairs)
         scaled["n_links"] = pairs * times(np.array(self.n_links) / pairs)
         return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})
+
+    def at_most(self, most: Reliability) -> Self:
+        """Return the shares, none of them above that of another curve at the same score."""
+        pairs, scores = np.array(self.n_pairs), np.array(self.log_odds)
+        bounds = {name: most._at(scores, getattr(most, name)) for name in _SHARES}
+        own = {name: np.minimum(getattr(self, name), bound) for name, bound in bounds.items()}
+        own["n_links"] = np.minimum(self.n_links, pairs * bounds["probability"])
+        return replace(self, **{name: tuple(column.tolist()) for name, column in own.items()})
 
     def shift_of(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> float:
         """Return what to add to scores, for as many links as the curve expects of them; at most +-5.

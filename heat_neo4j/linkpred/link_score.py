@@ -483,6 +483,7 @@ class _Measured(NamedTuple):
     standing: Array
     share: Array
     is_lost: NDArray[np.bool_]
+    is_reopened: NDArray[np.bool_]
 
     @classmethod
     def of(cls, sample: Sample, log_odds: Array) -> _Measured:
@@ -496,6 +497,7 @@ class _Measured(NamedTuple):
             sample.standing[own],
             sample.share[own],
             np.asarray(sample.is_lost[own].any(axis=1)),
+            sample.is_reopened[own],
         )
 
     def shift_of(self, apart: NDArray[np.bool_]) -> float:
@@ -535,6 +537,16 @@ class _Measured(NamedTuple):
         weight = (self.weight * self.standing)[rows] * np.where(self.is_link[rows], of_links, 1.0)
         return self.log_odds[rows], self.is_link[rows] & ~is_again, weight, self.half[rows]
 
+    def of_reopened(self) -> Reliability | None:
+        """Return the share of links among the pairs of nodes that have lost the only link that rules allow.
+
+        A node that lacks such a link is at most as likely to have it to a target. None if there are few.
+        """
+        own = np.flatnonzero(self.is_reopened & ~self.is_lost)
+        if np.count_nonzero(self.is_link[own]) < _FEWEST:
+            return None
+        return reliability(self.log_odds[own], self.is_link[own], self.weight[own], self.half[own])
+
 
 def _curves(
     measured: Mapping[str, _Measured], samples: Mapping[str, Sample], *, lacks_as_many: bool
@@ -554,6 +566,8 @@ def _curves(
             curves[name] = common.scaled_to(
                 log_odds, is_link, weight, samples[name].n_links, lacks_as_many=lacks_as_many
             )
+        if (most := own.of_reopened()) is not None:
+            curves[name] = curves[name].at_most(most)
     return curves
 
 

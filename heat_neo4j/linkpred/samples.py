@@ -57,6 +57,7 @@ class Sample(NamedTuple):
     share_linked: tuple[float, float] = (1.0, 1.0)  # share of isolated sources, and targets, that get links
     share: Array = np.empty(0)  # product of these shares over the isolated ends of a pair
     is_lost: NDArray[np.bool_] = np.empty((0, 2), dtype=np.bool_)  # the source, the target has lost all edges
+    is_reopened: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # an end has lost the only link it may have
 
     @property
     def fold(self) -> Rows:
@@ -164,7 +165,7 @@ def _sample(
     is_lost = split.train.degrees[pairs] == 0
     standing = of_source[pairs[:, 0]] * of_target[pairs[:, 1]]
     full = list(rules.full(graph, pattern).values())
-    standing *= _of_open(split, asked, full, drawn, held[~is_measured])
+    of_open, is_reopened = _of_open(split, asked, full, drawn, held[~is_measured])
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
@@ -178,10 +179,11 @@ def _sample(
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
     return drawn._replace(
-        standing=standing,
+        standing=standing * of_open,
         share_linked=share_linked,
         share=np.where(is_lost, share_linked, 1.0).prod(axis=1),
         is_lost=is_lost,
+        is_reopened=is_reopened,
         offset=drawn.offset + np.where(is_lost.any(axis=1), 0.0, np.log(oversampled)),
         values=np.column_stack(values),
         direction=direction,
@@ -239,16 +241,17 @@ def _of_open(
     full: Sequence[NDArray[np.bool_]],
     drawn: Sample,
     earlier: Rows,
-) -> Array:
+) -> tuple[Array, NDArray[np.bool_]]:
     """Return how much each pair counts for the nodes that rules leave open, in the whole graph; shape (m,).
 
     `asked` are the candidates that are open in training, `full` masks of the sources and of the targets that
     are not open in the whole graph. A node that has lost its only link is both: its other pairs do not count,
     and its link counts as one that an open node lacks, of which there are not more than open nodes. In a
     split by time, all its pairs count, as it was open before its link; unless that is one of the `earlier`
-    held-out links.
+    held-out links. The mask is of the pairs of such nodes, without a split by time.
     """
     counts, pairs = np.ones(len(drawn.pairs)), drawn.pairs
+    is_reopened = np.zeros(len(pairs), dtype=np.bool_)
     linked, nodes = split.train.degrees > 0, np.arange(split.train.n_nodes)
     for end, (is_end, is_full) in enumerate(zip((asked.is_source, asked.is_target), full, strict=True)):
         has_lost = is_end & linked & is_full
@@ -259,7 +262,8 @@ def _of_open(
         each = min(max(n_open, 1) / max(n_lost, 1), 1.0)
         own = has_lost[pairs[:, end]]
         counts[own] *= np.where(drawn.is_link[own], each, 0.0)
-    return counts
+        is_reopened |= own
+    return counts, is_reopened
 
 
 def _draw(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -280,6 +280,21 @@ def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
             np.minimum(factor * np.array(curve.n_links) / curve.n_pairs, 1.0),
         )
     assert 0.0 < scaled.probability[-1] < 0.1 * curve.probability[-1]
+
+
+def test_no_share_of_a_curve_is_above_that_of_the_curve_that_limits_it() -> None:
+    curve, most = (reliability(*scored_pairs(seed, 5000)[:2], np.ones(5000), PARTS[:5000]) for seed in (1, 2))
+    most = replace(
+        most, **{name: tuple(0.5 * np.array(getattr(most, name))) for name in ("probability", "low")}
+    )
+    found = curve.at_most(most)
+    np.testing.assert_allclose(
+        found.probability, np.minimum(curve.probability, most.at(np.array(curve.log_odds)))
+    )
+    np.testing.assert_allclose(found.low, np.minimum(curve.low, most.interval(np.array(curve.log_odds))[0]))
+    assert (np.diff(found.probability) >= 0.0).all()
+    assert found.n_pairs == curve.n_pairs
+    np.testing.assert_allclose(curve.at_most(curve).probability, curve.probability)
 
 
 @pytest.mark.parametrize(("by", "found"), [(-1.0, -1.0), (0.0, 0.0), (2.0, 2.0), (50.0, 5.0), (-50.0, -5.0)])

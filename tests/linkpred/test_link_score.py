@@ -640,6 +640,27 @@ def test_nodes_that_lose_all_edges_stand_for_the_isolated_ones() -> None:
     np.testing.assert_array_equal(by_time_of_ends.standing, expected)
 
 
+def test_a_node_that_may_have_one_link_is_no_surer_of_it_than_nodes_that_have_lost_theirs() -> None:
+    n_tunes, n_books = 800, 20
+    rng, tunes = np.random.default_rng(0), np.arange(800)
+    book = n_tunes + tunes % n_books
+    key = n_tunes + n_books + 2 * (tunes % n_books) + rng.integers(0, 2, n_tunes)  # nothing says which of two
+    n = n_tunes + 3 * n_books
+    ends = {"IN_BOOK": (tunes, book), "IN_KEY": (tunes, key)}
+    rows, columns = (np.concatenate([each[end] for each in ends.values()]) for end in (0, 1))
+    kinds = np.repeat(["Tune", "Book", "Key"], [n_tunes, n_books, 2 * n_books])
+    graph = Graph(
+        sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)),
+        labels={name: kinds == name for name in ("Tune", "Book", "Key")},
+        relationships=Relationships.from_pairs(ends),
+    )
+    curve = fit_link_score(MODEL, graph).reliability["Tune-IN_KEY->Key"]
+    assert 0.3 < curve.probability[-1] < 0.75
+    assert (np.array(curve.low) <= curve.probability).all()
+    assert (np.array(curve.high) >= curve.probability).all()
+    np.testing.assert_array_less(np.array(curve.n_links) / curve.n_pairs, 0.75)
+
+
 @pytest.mark.parametrize(
     ("n_isolated", "expected"), [(4, 1.0), (10, (4 / 11) ** 0.5), (20, 4 / 21), (95, 4 / 96)]
 )

@@ -97,8 +97,12 @@ def _has(graph: Graph) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the name of each attribute, and which nodes have it."""
     attributes: Any = graph.attributes
     for entry, columns, known in graph.attribute_blocks():
-        # Without a mean, as of texts and categories, a row of zeros is a missing value.
-        filled = known if "mean" in entry else known & _filled(attributes[:, columns])
+        filled, mean = known, entry.get("mean")
+        if mean is None:  # as of texts and categories: a row of zeros is a missing value
+            filled = known & _filled(attributes[:, columns])
+        elif isinstance(mean, float) and not entry["missing"]:
+            # A number that no node lacked when the recipe was made: nodes that lack it since have the mean.
+            filled = known & (sparse.csr_array(attributes[:, columns]).toarray()[:, 0] != mean)
         yield entry["property"], filled
 
 

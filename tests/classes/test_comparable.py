@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
-from heat_neo4j.classes.comparable import telltale_types, without_telltale_words
+from heat_neo4j.attributes.table import Attribute, AttributeTable
+from heat_neo4j.classes.comparable import has_attributes, telltale_types, without_telltale_words
 from heat_neo4j.classes.results import PredictedClasses
 from heat_neo4j.classes.views import ATTRIBUTES, COORDINATES
 from heat_neo4j.graph import Provenance, Relationships
@@ -107,6 +108,21 @@ def test_words_that_nodes_without_a_class_have_too_are_used() -> None:
     found = predict_classes(graph, None, values)
     assert found.figures.f1_micro > 0.6
     assert found.notes == ()
+
+
+def test_a_new_node_without_a_number_that_all_others_have_has_no_attributes() -> None:
+    notes, rows = [float(row) for row in range(40)], np.arange(41)
+    table, later = (AttributeTable([Attribute("notes")], n, max_categories=10) for n in (40, 41))
+    table.add(rows[:40], {"notes": notes})
+    later.add(rows, {"notes": [*notes, None]})
+    recipe = table.finish(rows[:40]).recipe
+    graph = Graph(
+        sparse.csr_array((41, 41)),
+        attributes=later.apply(recipe, rows).matrix,
+        provenance=Provenance(attribute_recipe=recipe),
+    )
+    np.testing.assert_array_equal(has_attributes(graph, ()), rows < 40)
+    assert not has_attributes(graph, {"notes"}).any()
 
 
 def test_rare_words_and_the_graph_of_the_caller_stay() -> None:

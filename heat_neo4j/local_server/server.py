@@ -16,6 +16,7 @@ from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_rele
 from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java
 
 USER = "neo4j"
+DEFAULT_NAME = "default"  # of the server that commands find without an address
 NO_SERVER = "set NEO4J_URI, give an address (--uri), or start a local one with `heat server start`"
 """What to do where there is no server."""
 START_TIMEOUT = 180.0
@@ -115,7 +116,7 @@ class LocalServer:
         self,
         version: str = DEFAULT_SERIES,
         *,
-        name: str = "default",
+        name: str = DEFAULT_NAME,
         home: Path | None = None,
         bolt_port: int | None = None,
         http_port: int | None = None,
@@ -202,7 +203,7 @@ class LocalServer:
         if record and record.pid is not None:
             if find_process(record.pid, record.created, self.folder.arguments_file) is not None:
                 pid = record.pid
-                uri = f"bolt://{ADDRESS}:{record.bolt_port}"
+                uri = self.last_address
                 browser = f"http://{ADDRESS}:{record.http_port}/browser/"
             else:
                 note = f"its process {record.pid} is gone: killed or crashed, or the machine was restarted"
@@ -217,6 +218,12 @@ class LocalServer:
             password_file=self.folder.password_file,
             note=note,
         )
+
+    @property
+    def last_address(self) -> str | None:
+        """Address for drivers since the last start, which the next start keeps; None before the first."""
+        record = self.folder.read_record()
+        return f"bolt://{ADDRESS}:{record.bolt_port}" if record else None
 
     def connection(self) -> tuple[str, str, str]:
         """Return address, user and password of the running server.
@@ -258,7 +265,7 @@ def local_servers(home: Path | None = None) -> list[LocalServer]:
     return [server for server in servers if server.folder.path.is_dir()]
 
 
-def running_server(name: str = "default", home: Path | None = None) -> LocalServer | None:
+def running_server(name: str = DEFAULT_NAME, home: Path | None = None) -> LocalServer | None:
     """Return the local server of that name that runs, or None; servers of several releases are an error."""
     servers = [LocalServer(series, name=name, home=home) for series in RELEASES]
     running = [server for server in servers if server.status().running]

@@ -114,6 +114,27 @@ def test_with_neo4j_uri_none_is_started(heat_home_folder, monkeypatch):
     assert not (heat_home_folder / "servers").exists()
 
 
+def test_neo4j_uri_hinders_neither_a_server_with_a_name_nor_the_one_at_that_address(pretended, monkeypatch):
+    started = []
+
+    def start(server):
+        started.append((server.folder.name, server.release.series))
+        return server.status()
+
+    monkeypatch.setattr(LocalServer, "start", start)
+    pretended.stop()
+    for uri, arguments in (
+        ("bolt://127.0.0.1:1234", ["--json"]),
+        ("bolt://127.0.0.1:4321", []),
+        ("bolt://127.0.0.1:4321", ["--name", "another", "--json"]),
+        ("bolt://127.0.0.1:1234", ["--version", "2026"]),
+    ):
+        monkeypatch.setenv("NEO4J_URI", uri)
+        done = run("start", *arguments)
+        assert done.exit_code == 0, done.output
+    assert started == [("default", "5.26"), ("another", "5.26")]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -13,7 +13,7 @@ from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json, 
 from heat_neo4j.cli.values import PORT
 from heat_neo4j.errors.redaction import server_address
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
-from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
+from heat_neo4j.local_server.server import DEFAULT_NAME, LocalServer, ServerStatus, local_servers
 
 MALFORMED = "a malformed address"
 OUTCOMES = {
@@ -26,7 +26,7 @@ OUTCOMES = {
 name_option: Decorator[Any] = option(
     "--name",
     metavar="NAME",
-    default="default",
+    default=DEFAULT_NAME,
     help="Name of the server; other commands find only 'default' by themselves.",
 )
 version_option: Decorator[Any] = option(
@@ -69,16 +69,19 @@ def start(**options: Any) -> None:
     """Start the local server, and install it the first time.
 
     The first start of a release downloads it from Maven Central, 155 to 190 MB; later starts need no network.
-    The other commands use the running local server unless NEO4J_URI names another one.
+    The other commands use the running local server unless NEO4J_URI names another one; then only a server
+    with a --name is started.
     """
-    if (chosen := os.environ.get("NEO4J_URI")) is not None:
+    local = made(LocalServer, **options)
+    chosen = os.environ.get("NEO4J_URI")
+    if chosen not in (None, local.last_address) and local.folder.name == DEFAULT_NAME:
         address = server_address(chosen)
         if not printed_as_json({"running": False, "neo4j_uri": address}):
             at = address or MALFORMED
             print_line(f"NEO4J_URI is set: heat uses the server at {at}; unset it to start a local one")
         return
-    with Reporter() as progress:
-        status = made(LocalServer, on_progress=progress, **options).start()
+    with Reporter() as local.on_progress:
+        status = local.start()
     if not printed_as_json(status.to_dict()):
         _show(status)
 

@@ -441,9 +441,10 @@ def _common(graph: Graph, pair: tuple[int, int]) -> list[tuple[int]]:
 
 
 def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> tuple[list[tuple[int, int]], int]:
-    """Return the inner nodes of the ten rarest paths of three relationships, and the number of all paths.
+    """Return the inner nodes of rare paths of three relationships, and the number of all paths.
 
-    `kind` is the type of all three; None allows any.
+    The rarest come first, at most ten; no two share an inner node, as they would say nearly the same. `kind`
+    is the type of all three relationships; None allows any.
     """
     either = graph.adjacency
     if kind is not None:
@@ -454,8 +455,14 @@ def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> tuple[list[
     near = [np.setdiff1d(either.indices[slice(*either.indptr[row : row + 2])], pair) for row in pair]
     between = sparse.coo_array(either[near[0]][:, near[1]])
     first, second = near[0][between.row], near[1][between.col]
-    order = np.lexsort((second, first, degrees[first].astype(np.int64) * degrees[second]))[:_MOST]
-    return list(zip(first[order].tolist(), second[order].tolist(), strict=True)), len(first)
+    order = np.lexsort((second, first, degrees[first].astype(np.int64) * degrees[second]))
+    chosen: list[tuple[int, int]] = []
+    while len(order) and len(chosen) < _MOST:
+        a, b = int(first[order[0]]), int(second[order[0]])
+        chosen.append((a, b))
+        used = np.isin(first[order], (a, b)) | np.isin(second[order], (a, b))
+        order = order[~used]
+    return chosen, len(first)
 
 
 def _precedents(

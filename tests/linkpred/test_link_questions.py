@@ -203,7 +203,11 @@ def test_what_two_nodes_share_is_found_the_rarest_first(graph, points):
             if len({*pair, a, b}) == 4
             and all(arrows(graph, *step, kinds) for step in ((pair[0], a), (a, b), (b, pair[1])))
         ]
-        assert [way.nodes for way in link.paths] == [tuple(path[1:]) for path in sorted(paths)[:10]]
+        apart = []
+        for _, a, b in sorted(paths):
+            if not {a, b} & {node for path in apart for node in path}:
+                apart.append((a, b))
+        assert [way.nodes for way in link.paths] == apart[:10]
         assert link.n_paths == len(paths)
         n_shared, n_paths = n_shared + len(common), n_paths + len(paths)
         for ways, names in ((link.shared, ("FOLLOWS", "RATED")), (link.paths, kinds)):

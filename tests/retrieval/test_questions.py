@@ -198,6 +198,25 @@ def test_any_text_is_a_question(store, toy, indexes):
 
 
 @live
+def test_a_vector_of_zeros_leaves_the_words_their_hits(store, cypher, toy, indexes):
+    words, cosine = indexes[0], f"cosine_{toy.label}"
+    cypher(
+        f"CREATE VECTOR INDEX {cosine} FOR (n:{toy.label}) ON n.cosine OPTIONS {{indexConfig: "
+        "{`vector.dimensions`: 3, `vector.similarity_function`: 'cosine'}}"
+    )
+    try:
+        cypher("CALL db.awaitIndexes(300)")
+        zeros = {"vector_index": cosine, "vector": [0.0] * 3}
+        assert not store.search("p50", 20, model=toy.model, **zeros).nodes
+        both = store.search("p50", 20, model=toy.model, fulltext_index=words, **zeros)
+        assert both == store.search("p50", 20, model=toy.model, fulltext_index=words)
+        with pytest.raises(ProjectionError, match="dimensions"):
+            store.search("p50", model=toy.model, vector_index=cosine, vector=[1.0, 0.0])
+    finally:
+        cypher(f"DROP INDEX {cosine}")
+
+
+@live
 def test_many_words_are_halved_until_the_index_takes_them(store, toy, indexes):
     """Each Chinese character is a word to Lucene, which takes 1,024."""
     words = ("".join(chr(0x4E00 + 15 * i + j) for j in range(15)) for i in range(200))

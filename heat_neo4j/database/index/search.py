@@ -132,6 +132,15 @@ class _Reading:
             words = words[: len(words) // 2]
         return {}
 
+    def hits_by_vector(self, index: str, question: Sequence[float]) -> dict[str, bool]:
+        """Return the hits of a vector index; none for zeros if the index refuses them, as by cosine."""
+        try:
+            return self.hits("read/vector_hits", index, question)
+        except ProjectionError:
+            if any(question):
+                raise
+        return {}
+
     def around(self, seeds: Sequence[str]) -> list[_Around]:
         """Return the nodes around each of some."""
         if self.scope.indexed:
@@ -185,7 +194,8 @@ def search_nodes(
     vector_index : str, optional
         Name of a vector index over nodes, whose vectors come from the same model as `vector`.
     vector : sequence of float, optional
-        Embedding of the question; needed for `vector_index`.
+        Embedding of the question; needed for `vector_index`. An index that compares by cosine finds nothing
+        for zeros, the embedding of a question without a known word.
     labels : sequence of str, optional
         Labels of the answers. Hits of other labels lead to those near or linked to them.
     key, node_filter, filter_parameters, show, max_links
@@ -225,7 +235,7 @@ def search_nodes(
             if fulltext_index is not None:
                 hits[FULLTEXT] = reading.hits_by_words(fulltext_index, question)
             if vector_index is not None and vector is not None:
-                hits[VECTOR] = reading.hits("read/vector_hits", vector_index, list(map(float, vector)))
+                hits[VECTOR] = reading.hits_by_vector(vector_index, list(map(float, vector)))
             found: dict[str, _Candidate] = {}
             for name, own in hits.items():
                 _rank(found, name, list(own))

@@ -133,9 +133,15 @@ class Names:
         return _have_same(self.letters, pairs) & self.known[pairs].all(axis=1)
 
     def same_core(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether one name is the other between generic words, such as "Acme" and "Acme Inc."."""
+        """Return whether one name is the other between generic words, such as "Acme" and "Acme Inc.".
+
+        If many names are one between generic words, these tell them apart: "Gujarati digit seven" is not
+        "digit seven".
+        """
         cores = [" ".join(word for word in words if word not in self.generic) for words in self.words]
+        names_of = Counter(core for _, core in set(zip(self.words, cores, strict=True)))
         found = _have_same(cores, pairs)
+        found &= np.array([names_of[core] <= _MOST_NAMESAKES for core in cores])[pairs[:, 0]]
         for place in np.flatnonzero(found).tolist():
             short, long = sorted((self.words[row] for row in pairs[place].tolist()), key=len)
             n = len(short)

@@ -94,6 +94,20 @@ def test_names_are_the_same_however_they_are_written(first: str, second: str, sa
     assert Names([first, second]).same_letters(ONE).item() == same
 
 
+def test_generic_words_of_many_names_that_differ_in_nothing_else_tell_these_apart() -> None:
+    scripts = [f"{letter}script" for letter in "abcdefghijk"]
+    names = Names(
+        ["digit seven", *(f"{script} digit seven" for script in scripts)]
+        + [f"{script} {word}" for script in scripts for word in ("sign", "vowel", "mark")]
+        + ["virama", "ascript virama"]
+    )
+    assert names.generic.issuperset(scripts)
+    pairs = np.array([(0, 1), (0, 3), (len(names.texts) - 2, len(names.texts) - 1)])
+    assert names.same_core(pairs).tolist() == [False, False, True]
+    fewer = Names([text for text in names.texts if text not in ("cscript digit seven", "dscript digit seven")])
+    assert fewer.same_core(pairs[:1]).tolist() == [True]
+
+
 def test_words_that_many_names_end_with_are_generic() -> None:
     names = Names(
         ["MIT", "MIT License", "Zlib License", "ISC License", "License 9", "MIT X11", "Zlib OR MIT"]

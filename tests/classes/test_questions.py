@@ -13,11 +13,12 @@ import pytest
 from heat_neo4j import Graph
 from heat_neo4j.classes.views import COORDINATES
 from heat_neo4j.cli.commands import classify as command
-from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Provenance
 from heat_neo4j.pipeline import class_questions
 from heat_neo4j.pipeline.class_questions import Classification, classify
+from heat_neo4j.pipeline.published_model import PublishedModel
 from tests.classes.test_classes import KINDS, N, communities, hidden, points, predict_classes
 
 
@@ -31,10 +32,8 @@ def ask(monkeypatch: Any, values: list[Any], *, attribute: str = "words") -> Cla
         node_ids=[f"4:x:{row}" for row in range(N)],
         provenance=Provenance(attribute_recipe=recipe),
     )
-    run = SimpleNamespace(
-        model="heat", run_id="r", seed=3, parameters={}, unfiltered_projection=Projection(key="title")
-    )
-    published = SimpleNamespace(run=run, graph=graph, embedding=points(graph), notes=("2 nodes are newer",))
+    run = RunRecord("r", "heat", ("embedding",), "complete", seed=3, projection={"key": "title"})
+    published = PublishedModel(run, graph, points(graph), ("2 nodes are newer",))
     monkeypatch.setattr(class_questions, "read_published", lambda *_, **__: published)
     stored = {"kind": values, "title": [f"paper {row}" for row in range(N)]}
     store: Any = SimpleNamespace(read_property=lambda graph, name: stored[name])
@@ -85,7 +84,7 @@ def test_a_property_that_no_node_lacks_is_measured(monkeypatch: Any, capsys: Any
     data = found.to_dict()
     assert data["predicted"] == []
     assert data["figures"]["nodes"] == N
-    command._print(found)
+    command.show(found, {"explain": None})
     lines = capsys.readouterr().out.splitlines()
     assert "Predicted     none: no node lacks kind; nothing is written" in lines
     assert not any(line.startswith("NODE") for line in lines)
@@ -94,7 +93,7 @@ def test_a_property_that_no_node_lacks_is_measured(monkeypatch: Any, capsys: Any
 def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -> None:
     names = {"red": "\x1b[2Jred\n", "green": "green", "blue": "blue"}
     found = ask(monkeypatch, [names.get(value) for value in hidden(communities()[1])])
-    command._print(found)
+    command.show(found, {"explain": None})
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert f"Predicted     {len(found)} nodes without kind; nothing is written\n" in printed
@@ -104,7 +103,7 @@ def test_hostile_values_are_printed_on_one_line(monkeypatch: Any, capsys: Any) -
 def test_weights_of_nothing_are_no_blank(monkeypatch: Any, capsys: Any) -> None:
     found = ask(monkeypatch, hidden(communities()[1]))
     nothing = replace(found.found, weights=dict.fromkeys(found.found.weights, 0.0))
-    command._print(replace(found, found=nothing))
+    command.show(replace(found, found=nothing), {"explain": None})
     assert "Weights       none: too little is known of most nodes" in capsys.readouterr().out
 
 
@@ -121,7 +120,7 @@ def test_order_keeps_what_belongs_together() -> None:
 def test_numbers_are_printed_with_intervals_and_why(monkeypatch: Any, capsys: Any) -> None:
     years = [1900 + 40 * KINDS.index(kind) + row % 9 for row, kind in enumerate(communities()[1])]
     found = ask(monkeypatch, [None if row % 4 == 0 else year for row, year in enumerate(years)])
-    command._print(found)
+    command.show(found, {"explain": None})
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Learned from  180 nodes, 27 numbers of kind"
     assert re.fullmatch(
@@ -135,7 +134,7 @@ def test_numbers_are_printed_with_intervals_and_why(monkeypatch: Any, capsys: An
     ]
     assert widths == sorted(widths)
     node = found.to_dict()["predicted"][0]
-    command._print(found, node["node"])
+    command.show(found, {"explain": node["node"]})
     lines = capsys.readouterr().out.splitlines()
     assert (
         f"{node['node']}{' ' * (14 - len(node['node']))}{node['value']}, from {node['low']} to {node['high']}"
@@ -155,7 +154,7 @@ def test_classes_no_better_than_the_most_frequent_are_noted(monkeypatch: Any) ->
 def test_why_a_node_got_its_class_is_printed(monkeypatch: Any, capsys: Any) -> None:
     found = ask(monkeypatch, hidden(communities()[1]))
     node = found.to_dict()["predicted"][2]
-    command._print(found, node["node"])
+    command.show(found, {"explain": node["node"]})
     lines = capsys.readouterr().out.splitlines()
     (title,) = (place for place, line in enumerate(lines) if line.startswith("LOG ODDS"))
     assert lines[title].split()[2:] == ["FOR", node["class"], "AGAINST", node["second"]]

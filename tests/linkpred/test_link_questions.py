@@ -16,8 +16,8 @@ from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.cli import heat, verbs
 from heat_neo4j.cli.commands.explain import _print_contributions, _summary
 from heat_neo4j.cli.output import format_probability
-from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.node_lookup import AmbiguousNodeError
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.embedding.near_lists import Words
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
@@ -32,7 +32,7 @@ from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline import link_questions
 from heat_neo4j.pipeline.fit import fit_link_model
 from heat_neo4j.pipeline.job import LinkOptions
-from heat_neo4j.pipeline.published_model import read_score
+from heat_neo4j.pipeline.published_model import PublishedModel, read_score
 from tests.support.naive_links import candidate_pairs
 
 RATED, FOLLOWS = Pattern("User", "RATED", "Movie"), Pattern("User", "FOLLOWS", "User")
@@ -319,25 +319,25 @@ def books(linked, *runs):
 
 
 def run(run_id, previous=None, **parameters):
-    return SimpleNamespace(
-        run_id=run_id, previous_run=previous, parameters=parameters, model="m", versions={},
-        damage=lambda name: ProjectionError(f"damaged {name}"),
+    return RunRecord(
+        run_id, "m", ("embedding",), "complete", previous_run=previous, parameters=parameters,
+        projection={"key": "name"},
     )  # fmt: skip
 
 
 def test_the_score_is_that_of_the_links_if_they_are_of_the_same_coordinates(score):
     known, other = score.to_dict(), {**score.to_dict(), "n_edges": -1}
     first = run("r1", link_score=known)
-    published = SimpleNamespace(run=first)
+    published = PublishedModel(first, None, None)
     later = run("r2", previous="r1", link_score=other)
     assert read_score(books({"linkRun": "r1"}, first), published) == score
     assert read_score(books({"linkRun": "r2"}, later, first), published).n_edges == -1
     stale = run("r0", previous="r9", link_score=other)
     assert read_score(books({"linkRun": "r0"}, first, stale), published) == score
-    assert read_score(books({}, first), SimpleNamespace(run=run("r1"))) is None
+    assert read_score(books({}, first), PublishedModel(run("r1"), None, None)) is None
     for damaged in (3, {}, {**known, "figures": {"a": 3}}):
-        with pytest.raises(ProjectionError, match="damaged parameters"):
-            read_score(books({}, first), SimpleNamespace(run=run("r1", link_score=damaged)))
+        with pytest.raises(ProjectionError, match=r"is damaged \(parameters\)"):
+            read_score(books({}, first), PublishedModel(run("r1", link_score=damaged), None, None))
 
 
 def published_model(graph, points, score=None):
@@ -345,9 +345,7 @@ def published_model(graph, points, score=None):
     parameters = HEAT().get_params() if score is None else {"link_score": score.to_dict()}
     ids = [f"4:a:{row}" for row in range(graph.n_nodes)]
     named = Graph(graph.adjacency, labels=graph.labels, relationships=graph.relationships, node_ids=ids)
-    of_run = run("r", **parameters)
-    of_run.unfiltered_projection = Projection(key="name")
-    return SimpleNamespace(run=of_run, graph=named, embedding=points, notes=("older",))
+    return PublishedModel(run("r", **parameters), named, points, ("older",))
 
 
 @pytest.fixture
@@ -621,10 +619,10 @@ def test_a_model_without_probability_says_so(store_of, graph, points):
 def test_a_score_of_another_version_is_noted(store_of, graph, points, score):
     published = published_model(graph, points, score)
     for fitted_by, is_noted in ((__version__, False), ("0.0", True)):
-        published.run.versions = {"heat_neo4j": fitted_by}
+        asked = store_of(replace(published, run=replace(published.run, versions={"heat_neo4j": fitted_by})))
         for found in (
-            link_questions.recommend(store_of(published), "0"),
-            link_questions.explain(store_of(published), "0", "30"),
+            link_questions.recommend(asked, "0"),
+            link_questions.explain(asked, "0", "30"),
         ):
             assert any("fitted by heat_neo4j 0.0" in note for note in found.notes) == is_noted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import display_number, display_text, plural
@@ -30,23 +31,8 @@ def _document(found: Classification, options: dict[str, Any]) -> dict[str, Any]:
     return found.to_dict() | ({} if node is None else {"explained": list(found.explain(node))})
 
 
-@verb_command(
-    "classify",
-    EXAMPLE,
-    verb_options("classify", "label", heading="Which nodes", metavar="LABEL"),
-    verb_options("classify", "kind", "caption"),
-    option("--explain", metavar="NODE", help="Print the evidence for this node's value."),
-    verb_options("classify", "write", heading="Writing"),
-    filter_options,
-    model_options,
-    document=_document,
-)
-def classify(found: Classification, options: dict[str, Any]) -> None:
+def show(found: Classification, options: Mapping[str, Any]) -> None:
     """Print figures on held-out nodes, and the surest predictions or the evidence for one node."""
-    _print(found, options["explain"])
-
-
-def _print(found: Classification, explained: str | None = None) -> None:
     own, name = found.found, display_text(found.property, _LONGEST)
     written = "nothing is written" if found.written is None else f"written by run {found.written}"
     count = len(found)
@@ -60,8 +46,8 @@ def _print(found: Classification, explained: str | None = None) -> None:
             *noted(found.notes),
         ]
     )
-    if explained is not None:
-        _print_explanation(found, explained)
+    if options["explain"] is not None:
+        _print_explanation(found, options["explain"])
         return
     if not count:
         return
@@ -122,3 +108,16 @@ def _print_explanation(found: Classification, node: str) -> None:
     facts([(display_text(node, _LONGEST), told.format(**cells))])
     print_line()
     table([title.format(**cells) for title in header], rows)
+
+
+classify = verb_command(
+    "classify",
+    EXAMPLE,
+    verb_options("classify", "label", heading="Which nodes", metavar="LABEL"),
+    verb_options("classify", "kind", "caption"),
+    option("--explain", metavar="NODE", help="Print the evidence for this node's value."),
+    verb_options("classify", "write", heading="Writing"),
+    filter_options,
+    model_options,
+    document=_document,
+)(show)

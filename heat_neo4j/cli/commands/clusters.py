@@ -31,24 +31,7 @@ def _saved(found: Clusters, options: dict[str, Any]) -> dict[str, Any]:
     return found.to_dict()
 
 
-@verb_command(
-    "clusters",
-    EXAMPLE,
-    verb_options(
-        "clusters", "levels", "previous", "caption", heading="Which clusters", flags={"levels": "--level"}
-    ),
-    option("--output", type=FILE_OUT, help="File for the clusters of each node, as JSON."),
-    verb_options("clusters", "write", heading="Writing"),
-    filter_options,
-    model_options,
-    document=_saved,
-)
-def clusters(found: Clusters, options: dict[str, Any]) -> None:
-    """Print the largest clusters of each level."""
-    show(found)
-
-
-def show(found: Clusters) -> None:
+def show(found: Clusters, _: object = None) -> None:
     """Print the largest clusters of each level."""
     for level, group in groupby(found.clusters, key=lambda each: each.level):
         own = list(group)
@@ -81,3 +64,17 @@ def _shares(each: Cluster) -> str:
     labels = [(label, count / each.size) for label, count in list(each.labels.items())[:_LABELS]]
     shares = [f"{label} {share:.0%}" for label, share in labels if share >= 0.005]
     return display_text(", ".join(shares), _LONGEST)
+
+
+clusters = verb_command(
+    "clusters",
+    EXAMPLE,
+    verb_options(
+        "clusters", "levels", "previous", "caption", heading="Which clusters", flags={"levels": "--level"}
+    ),
+    option("--output", type=FILE_OUT, help="File for the clusters of each node, as JSON."),
+    verb_options("clusters", "write", heading="Writing"),
+    filter_options,
+    model_options,
+    document=_saved,
+)(show)

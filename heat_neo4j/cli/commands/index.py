@@ -26,16 +26,22 @@ def index() -> None:
     """
 
 
-@verb_command("create_index", "heat index create", model_options, group=index, called="create")
-def create(status: IndexStatus, options: dict[str, Any]) -> None:
-    """Print the new status."""
-    _show(status)
+def _show(index_status: IndexStatus, _: object) -> None:
+    """Print the indexes and their problems."""
+    rows = []
+    for each in index_status.indexes:
+        state, percent = each.state.lower(), f"{each.percent:.0f} %"
+        rows.append((each.name, each.label, each.property, str(each.dimension), state, percent))
+    if rows:
+        table(HEADER, rows)
+    for problem in index_status.problems:
+        print_line(problem)
 
 
-@verb_command("index_status", "heat index status --json", model_options, group=index, called="status")
-def status(status: IndexStatus, options: dict[str, Any]) -> None:
-    """Print the status."""
-    _show(status)
+create = verb_command("create_index", "heat index create", model_options, group=index, called="create")(_show)
+status = verb_command(
+    "index_status", "heat index status --json", model_options, group=index, called="status"
+)(_show)
 
 
 @verb_command(
@@ -51,14 +57,3 @@ def drop(dropped: tuple[str, ...], options: dict[str, Any]) -> None:
     print_line(
         f"dropped {', '.join(dropped)}" if dropped else f"model {options['model']!r} has no vector index"
     )
-
-
-def _show(index_status: IndexStatus) -> None:
-    rows = []
-    for each in index_status.indexes:
-        state, percent = each.state.lower(), f"{each.percent:.0f} %"
-        rows.append((each.name, each.label, each.property, str(each.dimension), state, percent))
-    if rows:
-        table(HEADER, rows)
-    for problem in index_status.problems:
-        print_line(problem)

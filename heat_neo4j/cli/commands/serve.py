@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +17,6 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, job_options, log_options, setting_options
 from heat_neo4j.cli.output import Log, Reporter, log_lines, verbosity
-from heat_neo4j.cli.signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from heat_neo4j.worker.loop import Observer
@@ -61,8 +63,28 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
             on_progress=progress if verbosity() else no_progress,
             log=log,
         )
-        with log_lines(say), stopped_by_signals(worker.stop):
+        with log_lines(say), _stopped_by_signals(worker.stop):
             worker.run()
+
+
+@contextmanager
+def _stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
+    """Call `stop` on SIGINT or SIGTERM; a second signal interrupts the work at once."""
+    signals = 0
+
+    def stop_or_break(number: int, frame: FrameType | None) -> None:
+        nonlocal signals
+        signals += 1
+        if signals > 1:
+            raise KeyboardInterrupt
+        stop()
+
+    before = {number: signal.signal(number, stop_or_break) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def dated(line: str) -> str:

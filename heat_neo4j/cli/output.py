@@ -120,7 +120,7 @@ def print_cypher(text: str) -> None:
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON document on stdout; numbers that are not finite become null."""
-    text = json.dumps(redacted_data(_finite(document)), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(redacted_data(document), indent=2, ensure_ascii=False, allow_nan=False)
     _echo(printable_json(text))
 
 
@@ -204,16 +204,6 @@ def format_seconds(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 class Log:

@@ -1,6 +1,7 @@
 """`redacted` masks passwords. Everything that is printed, logged, raised or recorded passes through it."""
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -55,7 +56,12 @@ def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
 
 
 def redacted_data(value: Any) -> Any:
-    """Return data for JSON whose texts are `redacted`; a value that JSON does not have becomes a text."""
+    """Return data for JSON whose texts are `redacted`.
+
+    A number that is not finite becomes None; another value that JSON does not have becomes a text.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from heat_neo4j.cli.commands.runs import _row
-from heat_neo4j.cli.output import _finite
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.documents import check_document, parse_document, storable_integer
 from heat_neo4j.database.index.vector_indexes import own_indexes, read_cover
@@ -20,6 +19,7 @@ from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.versions import checked, previous_of, published
 from heat_neo4j.errors import ProjectionError, WriteRefused
+from heat_neo4j.errors.redaction import redacted_data
 
 RUN, NEXT = "20260801T060000Z-5f3a9c1e7b24", "20260802T060000Z-5f3a9c1e7b24"
 ESCAPE = "a\\u0041"  # Cypher 5 reads it as "aA"
@@ -63,7 +63,7 @@ def test_a_document_that_no_run_records_is_refused(text):
     run = RunRecord.from_node({**GOOD, **properties})
     list(describe(run, stages=True))
     _row(run)
-    json.dumps(_finite(run.to_dict()))
+    json.dumps(redacted_data(run.to_dict()), allow_nan=False)
     if text is not None:
         assert set(run.damaged) == properties.keys()
         with pytest.raises(ProjectionError, match="the node of run r is damaged"):

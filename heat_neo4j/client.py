@@ -21,7 +21,7 @@ from heat_neo4j.database.publish.published_index import create_index, drop_index
 from heat_neo4j.database.publish.removal import clear, prune
 from heat_neo4j.database.read.checking import ProjectionReport
 from heat_neo4j.database.read.queries import run_cypher, run_query
-from heat_neo4j.database.runs import nothing_published, read_runs
+from heat_neo4j.database.runs import read_runs
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import load_graph
 from heat_neo4j.errors import ConfigError
@@ -324,10 +324,7 @@ class Database(Closing):
             If the model is not published: `embed` makes its first version.
         """
         books = self._store.bookkeeping()
-        run = books.published_run(model)
-        if run is None:
-            raise nothing_published(model, books)
-        job = published_job(books, run, self._store.trust, estimator)
+        job = published_job(books, books.required_run(model), self._store.trust, estimator)
         return jobs.refresh(
             self._store, job, mode=mode, dry_run=dry_run, on_progress=as_progress(on_progress)
         )

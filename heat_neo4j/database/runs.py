@@ -1,8 +1,8 @@
 """`RunRecord`: the record of a run, and the bookkeeping nodes that store it."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from shlex import quote
@@ -247,10 +247,8 @@ class RunRecord(Result):
         return self._parsed({name: self.projection[name] for name in names})
 
     def _parsed(self, projection: Mapping[str, Any]) -> Projection:
-        try:
+        with self.reading("projection"):
             return Projection.from_dict(projection)
-        except (TypeError, ValueError) as error:
-            raise self.damage("projection") from error
 
     def damage(self, *properties: str) -> ProjectionError:
         """Return the error for a run's node with invalid `properties`."""
@@ -258,6 +256,14 @@ class RunRecord(Result):
             f"the node of run {self.run_id} is damaged ({', '.join(properties)}): "
             f"`heat clear --run {self.run_id}` removes the run, then run `heat embed`"
         )
+
+    @contextmanager
+    def reading(self, *properties: str) -> Iterator[None]:
+        """Convert the errors of a block that reads some `properties` to the error of `damage`."""
+        try:
+            yield
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+            raise self.damage(*properties) from error
 
     def to_node(self) -> dict[str, Any]:
         """Return the properties that `from_node` takes, without those that are None."""
@@ -308,6 +314,13 @@ class Bookkeeping:
         version = self.published(model)
         run_id = None if holds_values(version) else version.get("run")
         return next((run.whole() for run in self.runs_of(model) if run.run_id == run_id), None)
+
+    def required_run(self, model: str) -> RunRecord:
+        """Return `published_run`; raises ProjectionError if there is none."""
+        run = self.published_run(model)
+        if run is None:
+            raise nothing_published(model, self)
+        return run
 
     def check_model(self, model: str) -> None:
         """Raise ProjectionError if the database has neither a node nor a run of `model`."""
@@ -464,3 +477,8 @@ def read_runs(connection: Connection, model: str | None = None) -> list[RunRecor
 def read_published_run(connection: Connection, model: str = "heat") -> RunRecord | None:
     """Return the run whose coordinates are published; None if there is none."""
     return read_bookkeeping(connection).published_run(model)
+
+
+def read_required_run(connection: Connection, model: str = "heat") -> RunRecord:
+    """Return the run whose coordinates are published; raises ProjectionError if there is none."""
+    return read_bookkeeping(connection).required_run(model)

@@ -25,7 +25,14 @@ from heat_neo4j.database.read.published import (
 )
 from heat_neo4j.database.read.queries import copy_query, run_query
 from heat_neo4j.database.read.reader import read_graph, read_properties_of, read_property
-from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, read_bookkeeping, read_published_run, read_runs
+from heat_neo4j.database.runs import (
+    EMBEDDING,
+    Bookkeeping,
+    read_bookkeeping,
+    read_published_run,
+    read_required_run,
+    read_runs,
+)
 from heat_neo4j.database.write.loader import load_graph
 from heat_neo4j.graph import Graph
 
@@ -64,6 +71,7 @@ class Neo4jStore(Connection):
 
     runs = read_runs
     published_run = read_published_run
+    required_run = read_required_run
     prune = prune
     clear = clear
     lease = write_lease

@@ -14,7 +14,7 @@ from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.writer import Run, model_facts
-from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published
+from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
 from heat_neo4j.embedding.fitting import NothingToLearnError
@@ -109,8 +109,8 @@ def open_session(
     With `must_be_published`, raises ProjectionError if the model has no published coordinates, and creates no
     node for it.
     """
-    if must_be_published and store.published_run(model) is None:
-        raise nothing_published(model, store.bookkeeping())
+    if must_be_published:
+        store.required_run(model)
     with nullcontext() if dry_run else store.lease(model, lease_seconds) as lease:
         yield Session(store, model, lease, on_progress, log)
 

@@ -14,7 +14,7 @@ from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import RunRecord, nothing_published
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
@@ -232,9 +232,7 @@ def predict(
     with open_session(
         store, model, as_progress(on_progress), dry_run=dry_run, must_be_published=True
     ) as session:
-        run = session.published
-        if run is None:
-            raise nothing_published(model, session.bookkeeping)
+        run = session.bookkeeping.required_run(model)
         job = Job(
             run.trusted_projection(store.trust),
             model_of(run).set_params(n_threads=n_threads),
@@ -366,10 +364,8 @@ def refresh(
         lease_seconds=job.lease_seconds,
         log=log,
     ) as session:
-        if session.published is None:
-            raise nothing_published(model, session.bookkeeping)
-        links = published_links(session.bookkeeping, model)
-        job = followed(job, session.published, links, store.trust)
+        run, links = session.bookkeeping.required_run(model), published_links(session.bookkeeping, model)
+        job = followed(job, run, links, store.trust)
         work = run_job(session, job, mode, plan_only=dry_run)
     if work.report is None:
         outcome = "dry run" if dry_run else "nothing"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -218,7 +217,7 @@ def published_links(bookkeeping: Bookkeeping, model: str) -> LinkOptions | None:
     run = next((each for each in bookkeeping.runs_of(model) if each.run_id == run_id), None)
     if run is None or "links" not in run.parameters:
         return None
-    with _damage(run, "parameters"):
+    with run.reading("parameters"):
         return LinkOptions.from_dict(run.parameters["links"])
 
 
@@ -274,11 +273,9 @@ def _recorded_parameters(run: RunRecord) -> dict[str, Any]:
 
     Those that belong to a machine are left out: a scheduler or a folder that the database names is not used.
     """
-    recorded = run.settings.get("model")
-    if not isinstance(recorded, Mapping):
-        raise run.damage("settings")
-    parameters = {name: value for name, value in recorded.items() if name not in NO_SETTINGS}
-    with _damage(run, "settings"):
+    with run.reading("settings"):
+        recorded = run.settings["model"].items()
+        parameters = {name: value for name, value in recorded if name not in NO_SETTINGS}
         HEAT().set_params(**parameters).check_parameters()
     return parameters
 
@@ -298,15 +295,6 @@ def _followed_links(job: Job, links: LinkOptions | None) -> LinkOptions | None:
         names -= {"min_probability"}  # by distance there are no probabilities
     published = {} if links is None else links.to_dict()
     return LinkOptions.from_dict({**job.links.to_dict(), **_only(published, names)})
-
-
-@contextmanager
-def _damage(run: RunRecord, part: str) -> Iterator[None]:
-    """Convert errors of the block to one about a damaged part of a run's node."""
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise run.damage(part) from error
 
 
 def _names(follows: Collection[str], section: str) -> set[str]:

@@ -123,14 +123,10 @@ class GraphState:
         if stored is None:
             return None, None
         now = self.fingerprint
-        try:
+        with run.reading("fingerprint", "changes"):
             before = Fingerprint.from_dict(run.fingerprint)
-            earlier, since_full = (
-                int(run.changes.get("local") or 0),
-                float(run.changes.get("since_full", 0.0)),
-            )
-        except (OverflowError, TypeError, ValueError) as error:
-            raise run.damage("fingerprint", "changes") from error
+            earlier = int(run.changes.get("local") or 0)
+            since_full = float(run.changes.get("since_full", 0.0))
         whole = changes(before, now)
         among_old = fingerprint(graph, stored.found)
         old = changes(before, among_old)

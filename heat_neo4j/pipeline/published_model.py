@@ -17,7 +17,7 @@ from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.database.keys import Key, NodeKeys, name_of
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.published import StoredLinks
-from heat_neo4j.database.runs import RunRecord, nothing_published
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
@@ -32,14 +32,6 @@ _WALKS_OF_A_PICTURE = (
 )
 
 
-def published_run(store: Neo4jStore, model: str) -> RunRecord:
-    """Return the run whose coordinates are published; raises ProjectionError if there is none."""
-    run = store.published_run(model)
-    if run is None:
-        raise nothing_published(model, store.bookkeeping())
-    return run
-
-
 def model_of(run: RunRecord) -> HEAT:
     """Return an unfitted estimator with the parameters and the seed of a run, for this machine.
 
@@ -47,11 +39,9 @@ def model_of(run: RunRecord) -> HEAT:
     """
     names = [name for name in signature(HEAT).parameters if name not in RUNTIME_PARAMETERS]
     parameters = {name: run.parameters[name] for name in names if name in run.parameters}
-    try:
+    with run.reading("parameters"):
         model = HEAT(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
         model.check_parameters()
-    except (TypeError, ValueError) as error:
-        raise run.damage("parameters") from error
     return model
 
 
@@ -125,7 +115,7 @@ def read_published(
     Raises ProjectionError if the model has no published coordinates, the graph cannot be read, no node of the
     run is left, or another run is published concurrently.
     """
-    run = published_run(store, model)
+    run = store.required_run(model)
     projection = run.trusted_projection(store.trust)
     recipe = matching_recipe(projection, run)
     graph, notes = read_by_recipe(store, projection, recipe, on_progress, with_keys=with_keys)
@@ -196,10 +186,8 @@ def scored_run(store: Neo4jStore, published: PublishedModel) -> RunRecord | None
 
 def score_of(run: RunRecord) -> LinkScore:
     """Return the link score that a run fitted; raises ProjectionError if the run's node is damaged."""
-    try:
+    with run.reading("parameters"):
         return LinkScore.from_dict(run.parameters["link_score"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise run.damage("parameters") from error
 
 
 def why_no_score(store: Neo4jStore, published: PublishedModel) -> str | None:
@@ -318,5 +306,5 @@ def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:
 
 
 def _check_still_published(store: Neo4jStore, run: RunRecord) -> None:
-    if published_run(store, run.model).run_id != run.run_id:
+    if store.required_run(run.model).run_id != run.run_id:
         raise ProjectionError(f"model {run.model!r} was republished while it was read: read again")

@@ -15,7 +15,7 @@ from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import software_versions
 from heat_neo4j.database.read.published import StoredCoordinates
-from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, RunRecord, nothing_published
+from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import previous_of
 from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
@@ -196,10 +196,7 @@ def _read(
 def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
     """Return the run to verify; raises an error unless its coordinates are in the graph."""
     if run_id is None:
-        published = books.published_run(model)
-        if published is None:
-            raise nothing_published(model, books)
-        return published
+        return books.required_run(model)
     run = next((each for each in books.runs if each.run_id == run_id), None)
     if run is None:
         raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
@@ -269,19 +266,15 @@ def _alpha(run: RunRecord) -> float | Literal["auto"]:
     """Return the alpha by which a local run weighted changes."""
     if run.decision != LOCAL:
         return 0.0  # unused
-    try:
+    with run.reading("settings"):
         alpha = run.settings["model"]["alpha"]
         return AUTO if alpha == AUTO else float(alpha)
-    except (KeyError, TypeError, ValueError) as error:
-        raise run.damage("settings") from error
 
 
 def _check_unchanged(run: RunRecord, graph: Graph) -> None:
     """Raise NotVerifiable if the graph is not the one that the run was computed from."""
-    try:
+    with run.reading("fingerprint"):
         before = Fingerprint.from_dict(run.fingerprint)
-    except ValueError as error:
-        raise run.damage("fingerprint") from error
     change = changes(before, fingerprint(graph))
     counts = ((change.nodes, "node"), (change.edges, "edge"), (change.attributes, "attribute row"))
     what = ", ".join(plural(round(count), noun) for count, noun in counts if count)

@@ -17,7 +17,6 @@ from heat_neo4j._utils.display import plain_data, printable
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.index.search import check_fulltext_index
-from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, HeatError
 from heat_neo4j.errors.redaction import redacted
@@ -138,8 +137,7 @@ def build_server(
     ProjectionError
         If the model is not published, or there is no full-text index of the name.
     """
-    if store.published_run(model) is None:
-        raise nothing_published(model, store.bookkeeping())
+    store.required_run(model)
     if options.fulltext_index is not None:
         check_fulltext_index(store, options.fulltext_index)
     # Its own handler would repeat our log on stderr, texts of the database as they are.

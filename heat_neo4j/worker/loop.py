@@ -15,7 +15,7 @@ from typing import Any
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.database.runs import RunRecord, nothing_published
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import (
     ConfigError,
@@ -267,8 +267,7 @@ class Worker:
         """Connect; raises ProjectionError if the model is not published, since retrying would not help."""
         store, model = self._connect(), self._job.names.model
         try:
-            if store.published_run(model) is None:
-                raise nothing_published(model, store.bookkeeping())
+            store.required_run(model)
         except BaseException:
             store.close()
             raise

@@ -311,7 +311,7 @@ class Store:
     def __init__(self, **methods):
         vars(self).update(methods)
 
-    def published_run(self, model):
+    def required_run(self, model):
         return object()
 
 

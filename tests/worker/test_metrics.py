@@ -54,8 +54,8 @@ class Store:
         self.looks += 1
         return self.seen
 
-    def published_run(self, model):
-        return self.seen.published_run(model)
+    def required_run(self, model):
+        return self.seen.required_run(model)
 
     def check_reachable(self):
         pass

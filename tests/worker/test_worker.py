@@ -148,7 +148,7 @@ class Store:
     def __init__(self, looks=()):
         self.looks, self.closed = iter(looks), False
 
-    def published_run(self, model):
+    def required_run(self, model):
         return object()
 
     def check_reachable(self):

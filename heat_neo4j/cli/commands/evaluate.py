@@ -181,14 +181,13 @@ def _read_database(
     options: Mapping[str, Any], patterns: Sequence[str], progress: Progress
 ) -> tuple[Graph, HEAT, Sequence[str]]:
     from heat_neo4j.pipeline.job import Job, LinkOptions, followed, published_links
-    from heat_neo4j.pipeline.published_model import published_run
 
     links = made(LinkOptions, patterns=patterns)
     job = Job(projection_from(options), heat_from(options), links=links, follows=not_given())
     with open_store(options) as store:
         if (name := options["published"]) is not None:
-            run = published_run(store, name)
-            job = followed(job, run, published_links(store.bookkeeping(), name), store.trust)
+            book = store.bookkeeping()
+            job = followed(job, book.required_run(name), published_links(book, name), store.trust)
         graph = store.read_graph(job.projection, on_progress=progress)
     return graph, job.model, () if job.links is None else job.links.patterns
 

@@ -22,7 +22,7 @@ from heat_neo4j.database.publish.publication import (
     write_lease,
 )
 from heat_neo4j.database.publish.reach import Reach
-from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published, read_bookkeeping
+from heat_neo4j.database.runs import Bookkeeping, RunRecord, read_bookkeeping
 from heat_neo4j.database.versions import at_rest, labels_of
 
 
@@ -132,7 +132,4 @@ def drop_index(connection: Connection, model: str = "heat") -> tuple[str, ...]:
 def _published(connection: Connection, model: str) -> tuple[Bookkeeping, RunRecord]:
     """Return the bookkeeping, and the run of a model's published coordinates."""
     book = read_bookkeeping(connection)
-    record = book.published_run(model)
-    if record is None:
-        raise nothing_published(model, book)
-    return book, record
+    return book, book.required_run(model)

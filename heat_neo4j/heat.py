@@ -22,7 +22,7 @@ from heat_neo4j._utils.frames import column_of, make_frame
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import RandomState, draw_seed
-from heat_neo4j._utils.validation import check_integer
+from heat_neo4j._utils.validation import check_choice, check_integer
 from heat_neo4j.classes.prediction import predict_property
 from heat_neo4j.classes.results import PredictedClasses, PredictedNumbers
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
@@ -663,8 +663,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         ['source', 'target', 'distance', 'probability', 'rank']
         """
         check_is_fitted(self, "embedding_")
-        if score not in _SCORES:
-            raise ValueError(f"score must be one of {', '.join(_SCORES)}, got {score!r}")
+        check_choice("score", score, _SCORES)
         if score == "distance" and min_probability:
             raise ValueError("links ranked by distance have no probability: leave `min_probability` out")
         progress = as_progress(on_progress)
@@ -1065,8 +1064,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             If the estimator is not fitted.
         """
         check_is_fitted(self, "embedding_")
-        if coordinates not in _COORDINATES:
-            raise ValueError(f"coordinates must be one of {', '.join(_COORDINATES)}, got {coordinates!r}")
+        check_choice("coordinates", coordinates, _COORDINATES)
         values = _COORDINATES[coordinates](self.embedding_)
         columns = {"node": self.nodes_, **_columns(values), "radius": radius(self.embedding_)}
         return make_frame(columns, backend, index="node")

@@ -5,6 +5,7 @@ A value of another type is a TypeError, one outside the range a ValueError. Ours
 """
 
 import math
+from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +25,12 @@ def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = 
     if maximum is not None and int(value) > maximum:
         raise ValueError(f"{name} must be at most {maximum:,}, got {_check_real(name, value):.6g}")
     return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raise ValueError unless `value` is one of some texts."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def is_integer(text: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from numbers import Real
 from typing import Any, Self
 
-from heat_neo4j._utils.validation import check_integer, to_float
+from heat_neo4j._utils.validation import check_choice, check_integer, to_float
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.database.documents import check_document
 from heat_neo4j.database.keys import Key, NodeKeys
@@ -126,10 +126,7 @@ class Projection:
         object.__setattr__(self, "default_weight", default_weight)
         check_integer("max_categories", self.max_categories, minimum=1)
         object.__setattr__(self, "filter_parameters", _checked_parameters(self.filter_parameters))
-        if self.aggregation not in AGGREGATIONS:
-            raise ValueError(
-                f"aggregation must be one of {', '.join(AGGREGATIONS)}, got {self.aggregation!r}"
-            )
+        check_choice("aggregation", self.aggregation, AGGREGATIONS)
         if self.aggregation in ("count", "single") and (self.weight is not None or self.type_weights):
             ignored = "`type_weights`" if self.weight is None else "`weight`"
             raise ValueError(f"aggregation {self.aggregation!r} ignores weights: leave out {ignored}")

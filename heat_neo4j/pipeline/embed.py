@@ -12,6 +12,7 @@ from sklearn.base import clone
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
+from heat_neo4j._utils.validation import check_choice
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import RunRecord
@@ -98,8 +99,7 @@ def embed(
     WriteFailed, ConnectionFailed
         If the server was lost; what was published before is untouched.
     """
-    if coordinates not in COORDINATES:
-        raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
+    check_choice("coordinates", coordinates, COORDINATES)
     begin_compiling()
     job = Job(
         projection,
@@ -349,8 +349,7 @@ def refresh(
     MemoryExceeded, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`; what was published before is untouched.
     """
-    if mode not in MODES:
-        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    check_choice("mode", mode, MODES)
     if not dry_run:
         begin_compiling()
     job = replace(job, model=clone(job.model))

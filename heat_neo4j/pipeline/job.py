@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
+from heat_neo4j._utils.validation import check_choice, check_integer, check_positive, check_probability
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
@@ -72,8 +72,7 @@ class LinkOptions:
     score: str = "link"
 
     def __post_init__(self) -> None:
-        if self.score not in SCORES:
-            raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
+        check_choice("score", self.score, SCORES)
         if check_probability("min_probability", self.min_probability or 0.0) and not self.has_probability:
             raise ValueError("links ranked by distance have no probability: leave `min_probability` out")
         if isinstance(self.patterns, str):

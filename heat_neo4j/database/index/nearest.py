@@ -9,7 +9,7 @@ import neo4j
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.frames import Result
-from heat_neo4j._utils.validation import check_integer
+from heat_neo4j._utils.validation import check_choice, check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key, NodeKeys
 from heat_neo4j.database.projection import check_parameter_names
@@ -169,8 +169,7 @@ def find_neighbours(
     # Two round trips: the published scope, which has the key to find the node by; then everything else.
     check_integer("k", k, minimum=1)
     check_integer("max_links", max_links, minimum=0)
-    if among not in _SIDES:
-        raise ValueError(f"among must be one of {', '.join(_SIDES)}, got {among!r}")
+    check_choice("among", among, _SIDES)
     fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
     fixed = {

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.validation import check_choice
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.geometry import hyperboloid
 
@@ -99,8 +100,7 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
     A ValueError if the shape is wrong, the points are not on the hyperboloid, or there is no such kind; a
     WriteRefused if a value is NaN or infinite, or a point rounds to the border of the ball.
     """
-    if kind not in COORDINATES:
-        raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {kind!r}")
+    check_choice("coordinates", kind, COORDINATES)
     points = np.asarray(getattr(model, "embedding_", model), dtype=np.float64)
     if points.ndim != 2 or points.shape[0] != n_nodes or points.shape[1] < 2:
         raise ValueError(f"the embedding must have shape ({n_nodes}, d + 1) as the graph, got {points.shape}")

@@ -163,10 +163,9 @@ def test_what_a_worker_says_of_a_failure_holds_no_login():
 
 def test_what_is_recorded_of_a_run_that_failed_holds_no_login():
     recorded = []
-    answer = SimpleNamespace(run=lambda statement, parameters: recorded.append(parameters))
     server = SimpleNamespace(
         server=ServerInfo("5.26.31", "community", "there:7687", "neo4j"),
-        write_transaction=lambda work, **_: work(answer),
+        write=lambda statement, parameters, **_: recorded.append(parameters),
         limits=Limits(),
     )
     run = Run(server, Graph(sparse.csr_array((1, 1)), node_ids=["4:a:0"]), parts=["embedding"])

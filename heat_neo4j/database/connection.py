@@ -315,6 +315,19 @@ class Connection(Closing):
         """
         return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing, **options)
 
+    def write(
+        self,
+        statement: str,
+        parameters: Parameters | None = None,
+        *,
+        doing: str = "writing",
+        **options: bool,
+    ) -> list[neo4j.Record]:
+        """Run one statement in a managed write transaction; return all its records."""
+        return self.write_transaction(
+            lambda current: current.run(statement, parameters).records, doing=doing, **options
+        )
+
     def explain(self, statement: str, parameters: Parameters) -> tuple[str, bool]:
         """Return the type of a statement, "r" if it only reads, and whether it commits batches.
 

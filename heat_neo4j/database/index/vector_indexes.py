@@ -201,7 +201,7 @@ def _make(connection: Connection, plan: IndexPlan, labels: Sequence[str]) -> Non
     for label in labels:
         names = {"index": plan.name_of(label), "label": label, "vector": plan.property}
         statement = load_statement("write/index_create", **names)
-        _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
+        connection.write(statement, {"dimension": plan.dimension}, doing="making an index")
 
 
 def drop_indexes(connection: Connection, names: Sequence[str], check_lease: Callable[[], None]) -> None:
@@ -211,11 +211,7 @@ def drop_indexes(connection: Connection, names: Sequence[str], check_lease: Call
     """
     for name in names:
         check_lease()
-        _run(connection, load_statement("write/index_drop", index=name), {}, doing="dropping an index")
-
-
-def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], *, doing: str) -> None:
-    connection.write_transaction(lambda transaction: transaction.run(statement, parameters), doing=doing)
+        connection.write(load_statement("write/index_drop", index=name), doing="dropping an index")
 
 
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:

@@ -121,8 +121,7 @@ class Lease:
 
     def run(self, transaction: Transaction, name: str, **parameters: Any) -> Mapping[str, Any]:
         """Run one statement like `write`, within an existing transaction."""
-        statement = load_statement(name, lease=_fragment("lease_hold"))
-        return self._first_row(transaction.run(statement, {**self._parameters, **parameters}).records)
+        return self._first_row(transaction.run(*self._held(name, parameters)).records)
 
     def _first_row(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         if not rows:
@@ -181,7 +180,7 @@ class Lease:
         params |= {"seconds": self._seconds, "longest": LONGEST_LEASE, "locks": WRITE_LOCKS}
         statement = load_statement("write/lease_take")
         for _ in range(_ATTEMPTS):
-            rows = self.connection.write_transaction(partial(_run, statement, params), doing=_TAKING)
+            rows = self.connection.write(statement, params, doing=_TAKING)
             if not rows:
                 _make_model(self.connection, self.model)
                 continue
@@ -203,14 +202,13 @@ class Lease:
         """Renew the lease; return False if it is no longer ours."""
         return bool(self._run("write/lease_check", doing="renewing the lease", seconds=self._seconds))
 
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return {"node": self._node, "holder": self.holder}
-
     def _run(self, name: str, *, doing: str, **parameters: Any) -> Sequence[Mapping[str, Any]]:
+        return self.connection.write(*self._held(name, parameters), doing=doing)
+
+    def _held(self, name: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return a statement that checks the lease while it locks the model's node, and its parameters."""
         statement = load_statement(name, lease=_fragment("lease_hold"))
-        params = {**self._parameters, **parameters}
-        return self.connection.write_transaction(partial(_run, statement, params), doing=doing)
+        return statement, {"node": self._node, "holder": self.holder, **parameters}
 
 
 def _fragment(name: str) -> Fragment:
@@ -275,15 +273,8 @@ def _make_model(connection: Connection, model: str) -> None:
     Two processes can create it concurrently, as neither sees the other's node before the commit. So it is
     committed first and then locked: that sees both nodes, and keeps one.
     """
-    statement = load_statement("write/model_create")
-    connection.write_transaction(partial(_run, statement, {"model": model}), doing=_TAKING)
+    connection.write(load_statement("write/model_create"), {"model": model}, doing=_TAKING)
     connection.write_transaction(partial(lock_models, model=model), doing=_TAKING)
-
-
-def _run(
-    statement: str, parameters: Mapping[str, Any], transaction: Transaction
-) -> Sequence[Mapping[str, Any]]:
-    return transaction.run(statement, parameters).records
 
 
 def lock_models(transaction: Transaction, model: str) -> list[Mapping[str, Any]]:

@@ -164,8 +164,7 @@ class Publication:
             staged = self._build("staged", "index new version")
             if staged is not None and self._version["space"] == self._before.get("space"):
                 staged += [name for name in self._before.get("indexes") or () if name not in staged]
-            core = self._most_general or self._read_core()
-            self._version |= {"indexes": staged, "core": core if staged else None}
+            self._version |= {"indexes": staged, "core": self._core() if staged else None}
 
     def _switch_to_staged(self) -> None:
         self._switch(self._version, run=self._run, outcome=self.outcome, stamps=self.stamps)
@@ -207,8 +206,7 @@ class Publication:
         if self._version["indexWanted"] and "run" in self._version:
             indexes = self._build("plain", "build index")
         if indexes:
-            core = self._most_general or self._read_core()
-            self._plain_indexes = {"indexes": indexes, "core": core}
+            self._plain_indexes = {"indexes": indexes, "core": self._core()}
 
     def _switch_to_plain(self) -> None:
         if self._on_nodes:
@@ -272,8 +270,8 @@ class Publication:
         before = self._before.get("run")
         return self._write_coordinates("write/coordinates_settle", copies, before=before, left=left)
 
-    def _read_core(self) -> list[str]:
-        return read_core(self._lease.connection, self._version, self._reach.nodes)
+    def _core(self) -> list[str]:
+        return self._most_general or read_core(self._lease.connection, self._version, self._reach.nodes)
 
     def _write_coordinates(
         self, name: str, identifiers: Mapping[str, str | Sequence[str]], **parameters: Any
@@ -448,20 +446,17 @@ def rollback(
     if dry_run:
         return runs_of(_version_before(read_version(connection, model), model))
     with write_lease(connection, model) as lease:
-        return _roll_back(lease, as_progress(on_progress))
-
-
-def _roll_back(lease: Lease, on_progress: Progress) -> tuple[str | None, str | None]:
-    book = read_bookkeeping(lease.connection)
-    version = book.published(lease.model)
-    target = _version_before(version, lease.model)
-    names = book.names(lease.model)
-    coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
-    labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
-    reach = Reach(lease.connection, names, labels_of(version, target))
-    reach.extend(version)
-    lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
-    publication = Publication(lease, names, coming, reach, labels=labels, on_progress=on_progress)
-    publication.stamps.append("rolledBackAt")
-    publication.run(PUBLICATION)
+        book = read_bookkeeping(connection)
+        version, names = book.published(model), book.names(model)
+        target = _version_before(version, model)
+        coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
+        labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
+        reach = Reach(connection, names, labels_of(version, target))
+        reach.extend(version)
+        lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
+        publication = Publication(
+            lease, names, coming, reach, labels=labels, on_progress=as_progress(on_progress)
+        )
+        publication.stamps.append("rolledBackAt")
+        publication.run(PUBLICATION)
     return runs_of(target)

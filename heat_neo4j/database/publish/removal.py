@@ -171,8 +171,8 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
     for copy in _unread_copies(book, lease.model, names, after):
         removed[copy.kind] += _remove(lease, copy)
     if is_interrupted:
-        for copy in _staged_copies(names):
-            _remove(lease, copy)
+        _remove(lease, _node_copy(names, "staged", spaces=[""], run_id=RUN_ID))
+        _remove(lease, _link_copy(names.links.staged))
         lease.write("write/staging_end", doing="clearing")
     lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)
@@ -284,32 +284,24 @@ def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Ve
     now, before = book.remains(model), previous_of(version)
     # The node of a run may have been deleted.
     runs = [*(run.run_id for run in book.runs_of(model)), *filter(None, (*runs_of(now), now.get("space")))]
-    every = {"labels": nodes_with(EVERYWHERE)}
     copies = []
     if "run" not in version:
-        copies.append(
-            _Copy("coordinates", {**every, **names.copy("plain")}, {"spaces": runs, "run_id": None})
-        )
+        copies.append(_node_copy(names, "plain", spaces=runs, run_id=None))
     if "run" not in before:
-        copies.append(
-            _Copy("coordinates", {**every, **names.copy("previous")}, {"spaces": [], "run_id": RUN_ID})
-        )
-    params = {"runs": None, "kept": None, "run_id": RUN_ID}
+        copies.append(_node_copy(names, "previous", spaces=[], run_id=RUN_ID))
     if "linkRun" not in version:
-        copies.append(_Copy("links", {"type": names.links.plain}, {**params, "runs": runs}))
+        copies.append(_link_copy(names.links.plain, runs))
     if "linkRun" not in before:
-        copies.append(_Copy("links", {"type": names.links.previous}, params))
+        copies.append(_link_copy(names.links.previous))
     return copies
 
 
-def _staged_copies(names: WriteNames) -> list[_Copy]:
-    """Return the staged copies of a model."""
-    links = {"runs": None, "kept": None, "run_id": RUN_ID}
-    every = {"labels": nodes_with(EVERYWHERE), **names.copy("staged")}
-    return [
-        _Copy("coordinates", every, {"spaces": [""], "run_id": RUN_ID}),
-        _Copy("links", {"type": names.links.staged}, links),
-    ]
+def _node_copy(names: WriteNames, copy: str, **parameters: Any) -> _Copy:
+    return _Copy("coordinates", {"labels": nodes_with(EVERYWHERE), **names.copy(copy)}, parameters)
+
+
+def _link_copy(link_type: str, runs: Sequence[str] | None = None) -> _Copy:
+    return _Copy("links", {"type": link_type}, {"runs": runs, "kept": None, "run_id": RUN_ID})
 
 
 def _remove(lease: Lease, copy: _Copy) -> int:

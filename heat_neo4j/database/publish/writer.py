@@ -232,7 +232,7 @@ class Run:
             self._with_facts(facts), status="rejected", stored=(), error=why, previous_run=before
         )
         params = {"run": self._record.run_id, "properties": self._record.to_node()}
-        self._note("write/run_rejected", params, doing="recording a rejected run")
+        self._connection.write(load_statement("write/run_rejected"), params, doing="recording a rejected run")
         return self._record
 
     def __enter__(self) -> Self:
@@ -253,7 +253,7 @@ class Run:
                 with suppress(HeatError):
                     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
                     params = {"run": self._record.run_id, "error": redacted(reason)[:500]}
-                    self._note("write/run_error", params, doing="noting an error")
+                    self._connection.write(load_statement("write/run_error"), params, doing="noting an error")
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(self._state(error)) from error
         is_told = isinstance(error, LeaseHeld) or (isinstance(error, WriteRefused) and not self._is_published)
@@ -273,13 +273,6 @@ class Run:
         return (
             f"run {run_id} is incomplete and what was published before is untouched: "
             f"repeat, or remove the rest with `heat clear --run {run_id}`"
-        )
-
-    def _note(self, name: str, params: Mapping[str, Any], *, doing: str) -> None:
-        """Update the run's node, without the lease."""
-        statement = load_statement(name)
-        self._connection.write_transaction(
-            lambda transaction: transaction.run(statement, params), doing=doing
         )
 
     def _with_facts(self, facts: Mapping[str, Any]) -> RunRecord:

@@ -49,9 +49,7 @@ def run_cypher(connection: Connection, cypher: str, /, **parameters: Any) -> Row
     elif in_batches:
         records = connection.write_once(cypher, parameters, doing=doing)
     else:
-        records = connection.write_transaction(
-            lambda current: current.run(cypher, parameters).records, doing=doing, idempotent=False
-        )
+        records = connection.write(cypher, parameters, doing=doing, idempotent=False)
     return Rows(dict(record) for record in records)
 
 

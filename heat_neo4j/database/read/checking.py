@@ -134,7 +134,7 @@ def check_projection(
         nodes=nodes.size,
         labels=labels,
         types=(types := count_by_type(connection, scope)),
-        patterns=_patterns(nodes, relationships),
+        patterns=_patterns(nodes, relationships, labels),
         counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
         unread=tuple(name for name in keys_of_nodes(connection, list(labels)) if name not in read),
@@ -286,11 +286,12 @@ def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Ite
     yield f"{attribute.name} {what}: {advice}"
 
 
-def _patterns(nodes: NodeTable, relationships: RelationshipTable) -> dict[str, int]:
+def _patterns(
+    nodes: NodeTable, relationships: RelationshipTable, carriers: Mapping[str, int]
+) -> dict[str, int]:
     """Return the patterns of the relationships that count, each with how many pairs of nodes it joins."""
     label_sets = [tuple(sorted(labels)) for labels in nodes.label_sets]
     schema = relationships.directed().schema(label_sets, nodes.label_codes.astype(np.int64))
-    carriers = {label: int(mask.sum()) for label, mask in nodes.label_masks().items()}
     return {str(pattern): count for pattern, count in observed_patterns(schema, carriers).items()}
 
 

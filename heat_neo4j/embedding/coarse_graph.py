@@ -68,7 +68,7 @@ def coarsen(
     n = graph.n_nodes
     matrix = graph.adjacency
     csr = matrix.indptr.astype(np.int64), matrix.indices, matrix.data
-    similar = _similar(graph, walks)
+    similar = similar_nodes(graph, walks)
     counts = np.ones(n, dtype=np.int64)
     of = np.arange(n, dtype=np.int32)
     for most in sizes:
@@ -88,7 +88,7 @@ def clusters_of(of: NDArray[np.integer]) -> Clusters:
     return Clusters(of.astype(np.int32), np.argsort(of, kind="stable").astype(np.int32), starts)
 
 
-def _similar(graph: Graph, walks: Walks) -> NDArray[np.int64]:
+def similar_nodes(graph: Graph, walks: Walks) -> NDArray[np.int64]:
     """Return a similar node of each node without neighbours; `NO_NODE` for all others."""
     alone = np.flatnonzero(graph.degrees == 0)
     similar = np.full(graph.n_nodes, NO_NODE, dtype=np.int64)

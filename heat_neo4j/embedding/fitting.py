@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.array_store import ArrayFolder
+from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.random import Keys, RandomState, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
@@ -193,23 +193,6 @@ def _folder(
     return TrainingFolder(model.scratch, digest.hexdigest())
 
 
-class _Clock:
-    """Time each stage, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._began = self._since = perf_counter()
-
-    def stop(self, stage: str) -> None:
-        now = perf_counter()
-        self.seconds[stage] = round(now - self._since, 3)
-        self._since = now
-
-    def left(self, limit: float | None) -> float | None:
-        """Return the seconds left of `limit`, at least 0; None if there is no limit."""
-        return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
-
-
 @dataclass
 class _Training:
     """One training run: in memory, or in a folder from which an interrupted run resumes."""
@@ -224,7 +207,7 @@ class _Training:
     seed: int
     on_progress: Progress
     hierarchy: Hierarchy | None
-    clock: _Clock = field(default_factory=_Clock)
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def schedule(self) -> Schedule:
@@ -236,14 +219,14 @@ class _Training:
         model, clock, team = self.model, self.clock, self.team
         by_buckets = self.hierarchy is None and _n_parts(model, self.graph, self.schedule) > 1
         if make_ready(self.on_progress, by_buckets=by_buckets):
-            clock.stop("compile")
+            clock.lap("compile")
         if self.hierarchy is not None:
             trained, facts = self._along(self.hierarchy)
         elif self.folder is None:
             trained, facts = self._in_memory()
         else:
             trained, facts = self._over_files(self.folder)
-        clock.stop("train")
+        clock.lap("train")
         factor = 1.0 if trained.n_parts == 1 else BUCKET_RATE
         if self.hierarchy is not None:
             factor = HIERARCHY_RATE
@@ -271,7 +254,7 @@ class _Training:
         """Train on the closure of a hierarchy, from a start by its caps if no other is given."""
         keys = make_keys(self.seed)
         walks, facts = self._walks(keys, self.schedule.window_size + 1)
-        self.clock.stop("similarity")
+        self.clock.lap("similarity")
         start, _ = self._first_points(walks, keys)
         if self.start is None:
             start = start_by_caps(hierarchy, start, keys.start)
@@ -293,13 +276,15 @@ class _Training:
     def _in_memory(self) -> tuple[Trained, dict[str, Any]]:
         keys = make_keys(self.seed)
         walks, facts = self._walks(keys)
-        self.clock.stop("similarity")
+        self.clock.lap("similarity")
         first, coarse = self._first_points(walks, keys)
         pairs = self._pairs(walks)
-        self.clock.stop("walks")
-        trained = self._train(
-            first, walks, pairs, self.schedule, keys, self.clock.left(self.model.time_limit), self._on_batch
-        )
+        self.clock.lap("walks")
+        left = self.clock.left(self.model.time_limit)
+        trained = train(
+            first, walks, pairs.negatives, self.schedule, keys, team=self.team, occurrences=pairs.occurrences,
+            time_limit=left, on_batch=self._on_batch,
+        )  # fmt: skip
         return trained, facts | pairs.facts() | coarse
 
     def _over_files(self, folder: TrainingFolder) -> tuple[Trained, dict[str, Any]]:
@@ -326,12 +311,12 @@ class _Training:
         drawn, facts = self._walks(keys)
         walks = keep_walks(store, drawn)
         del drawn
-        self.clock.stop("similarity")
+        self.clock.lap("similarity")
         first, coarse = self._first_points(walks, keys, cluster)
         store.save("start", first)
         first = store.load("start")  # the other stages need the memory
         pairs = self._pairs(walks, None if cluster is None else cluster.record(store, self.schedule))
-        self.clock.stop("walks")
+        self.clock.lap("walks")
         store.save("facts", np.array(json.dumps({**facts, **pairs.facts(), **coarse})))
         make_tasks(store, first, walks, pairs.negatives, pairs.occurrences, self.schedule, keys).save()
 
@@ -378,7 +363,7 @@ class _Training:
                     "trained_share": 1.0 if trained is None else round(trained.share, 4),
                 }
             )
-        self.clock.stop("coarse")
+        self.clock.lap("coarse")
         return spread(points, clusters[-1].of, START_WIDTH, keys.start), {"coarse": facts}
 
     def _coarse(
@@ -401,7 +386,10 @@ class _Training:
             pairs = self._collect(walks, schedule)
             if pairs.n_pairs == 0:
                 return None
-            return self._train(start, walks, pairs, schedule, keys, time_limit, on_batch)
+            return train(
+                start, walks, pairs.negatives, schedule, keys, team=self.team, occurrences=pairs.occurrences,
+                time_limit=time_limit, on_batch=on_batch,
+            )  # fmt: skip
         store = self.folder.coarse(number)
         if not store.has("tasks"):
             keep_clusters(store, walks)
@@ -413,28 +401,6 @@ class _Training:
             del pairs
         return train_tasks(
             BucketTasks.open(store), cluster or self.team, time_limit=time_limit, on_batch=on_batch
-        )
-
-    def _train(
-        self,
-        start: Array,
-        walks: Walks,
-        pairs: WalkPairs,
-        schedule: Schedule,
-        keys: Keys,
-        time_limit: float | None,
-        on_batch: Callable[[int, int], None],
-    ) -> Trained:
-        return train(
-            start,
-            walks,
-            pairs.negatives,
-            schedule,
-            keys,
-            team=self.team,
-            occurrences=pairs.occurrences,
-            time_limit=time_limit,
-            on_batch=on_batch,
         )
 
     def _on_batch(self, done: int, total: int) -> None:

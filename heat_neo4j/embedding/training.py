@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from heat_neo4j._kernels.elementwise import cosh
 from heat_neo4j._kernels.pairs import Negatives
 from heat_neo4j._kernels.random import slot_weights
 from heat_neo4j._utils.array_store import ArraysInMemory, ArrayStore
+from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.random import Keys
 from heat_neo4j._utils.scratch import slices
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
@@ -147,11 +147,10 @@ def until_it_holds(
     time_limit: float | None,
 ) -> Trained:
     """Return the first result of ``attempt(halvings, seconds left, maximum time coordinate)``."""
-    began = perf_counter()
+    clock = Clock()
     border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
     for halved in range(MOST_HALVED + 1):
-        left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
-        trained = attempt(halved, left, border if halved < MOST_HALVED else np.inf)
+        trained = attempt(halved, clock.left(time_limit), border if halved < MOST_HALVED else np.inf)
         if trained is not None:
             return replace(trained, n_halved=halved)
     # The last attempt has no limit, so it fails only if coordinates are NaN.

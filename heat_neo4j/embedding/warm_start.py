@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from heat_neo4j._kernels.coarse import NO_NODE
 from heat_neo4j._kernels.elementwise import power
 from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.attribute_signal import teleports
+from heat_neo4j.embedding.coarse_graph import similar_nodes
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.fitting import Estimator, checked_schedule
 from heat_neo4j.embedding.pairs import negatives_of_walks
@@ -22,7 +24,7 @@ from heat_neo4j.embedding.placement import place_among, refine, unrefined_radii
 from heat_neo4j.embedding.schedule import Trained
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import start_points, train
-from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
+from heat_neo4j.embedding.walks import Walks, make_walks
 from heat_neo4j.geometry.hyperboloid import check_points, exp_map, log_map
 from heat_neo4j.graph import Graph
 
@@ -61,7 +63,7 @@ def fit_warm(
     chosen = teleports(graph, model.alpha)
     similarity = make_similarity(chosen.graph, table_limit=0) if alone or new.any() else Similarity()
     walks = make_walks(graph, alpha=chosen.alpha, walk_length=2, key=keys.walks, similarity=similarity)
-    still = _without_pairs(walks, graph) & ~new
+    still = (graph.degrees == 0) & (similar_nodes(graph, walks) == NO_NODE) & ~new
     still_points = points[still]
     start = unrefined_radii(points, graph) if _is_refined(model) else points
     if new.any():
@@ -78,15 +80,6 @@ def fit_warm(
 def _is_refined(model: Estimator) -> bool:
     """Return whether radii were scaled by degree; those of a hierarchy are not."""
     return model.refine and model.hierarchy is None
-
-
-def _without_pairs(walks: Walks, graph: Graph) -> NDArray[np.bool_]:
-    """Return a mask of the nodes that have neither a neighbour nor a similar node."""
-    alone = np.flatnonzero(graph.degrees == 0)
-    _, lengths = draw_walks(walks, walks_from(alone, 1, graph.n_nodes))
-    without = np.zeros(graph.n_nodes, dtype=np.bool_)
-    without[alone[lengths == 1]] = True
-    return without
 
 
 def with_new_nodes(
@@ -138,7 +131,7 @@ def fit_local(
     schedule = replace(schedule, walks_per_node=schedule.walks_per_node * model.walk_length, n_epochs=1)
     keys = make_keys(local.seed_)
     make_ready(on_progress)
-    began = perf_counter()
+    clock = Clock()
     parts: list[Trained] = []
     with WorkerThreads(threads) as team:
         # Few steps are drawn, so a table of all similarities would cost more than it saves.
@@ -171,10 +164,9 @@ def fit_local(
             negatives = negatives_of_walks(
                 walks, only, weights, part_schedule.walks_per_node, schedule.window_size, team
             )
-            left = None  # seconds left, in proportion to this part's share of the remaining walks
-            if model.time_limit is not None:
-                seconds = max(model.time_limit - (perf_counter() - began), 0.0)
-                left = seconds * works[len(parts)] / sum(works[len(parts) :])
+            left = clock.left(model.time_limit)
+            if left is not None:  # in proportion to this part's share of the remaining walks
+                left *= works[len(parts)] / sum(works[len(parts) :])
             on_batch = _part(on_progress, len(parts), len(stages))
             part = train(
                 raw, walks, negatives, part_schedule, keys, team=team, only=only, time_limit=left,
@@ -189,8 +181,9 @@ def fit_local(
     local.embedding_[moving] = exp_map(old, shares[moving, None] * log_map(old, final[moving]))
     local.loss_curve_ = np.concatenate([part.losses for part in parts])
     local.n_pairs_ = sum(part.n_pairs for part in parts)
+    clock.lap("local")
     local.training_ = {
-        "seconds": {"local": round(perf_counter() - began, 3)},
+        "seconds": clock.seconds,
         "threads": threads,
         "pairs": local.n_pairs_,
         "trained_share": round(float(np.average([part.share for part in parts], weights=works)), 4),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
@@ -29,7 +30,6 @@ from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.fit import (
     NO_LINK_MODEL,
-    Clock,
     LinkModel,
     align,
     cannot_embed,

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
@@ -26,25 +26,6 @@ from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
 
 _NO_SCORE = "{}; links are ranked by distance: run `heat links` when the graph has grown"
-
-
-class Clock:
-    """Seconds of each stage, in order."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._since = perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """Add the time since the last stage ended to that of `stage`."""
-        now = perf_counter()
-        self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self._since, 3)
-        self._since = now
-
-    def laps(self, stages: Mapping[str, float]) -> None:
-        """Add the times of stages measured elsewhere."""
-        self.seconds.update(stages)
-        self._since = perf_counter()
 
 
 class LinkModel(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
@@ -28,7 +29,7 @@ from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, di
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint
-from heat_neo4j.pipeline.fit import Clock, align, coordinates_of, fit_on
+from heat_neo4j.pipeline.fit import align, coordinates_of, fit_on
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.memory import check_memory, run_size
 from heat_neo4j.pipeline.plan import FULL, LOCAL, WARM, GraphState

@@ -260,6 +260,10 @@ class Graph:
         """Node names in results (`keys`, otherwise `node_ids`, otherwise row numbers), length N."""
         return self.keys or self.node_ids or range(self.n_nodes)
 
+    def labels_at(self, row: int) -> list[str]:
+        """Return the labels of a node."""
+        return [label for label, carries in self.labels.items() if carries[row]]
+
     def among(self, nodes: NDArray[np.int64]) -> Graph:
         """Return the induced subgraph of some nodes.
 

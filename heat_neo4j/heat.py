@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
@@ -31,12 +31,12 @@ from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, checked_schedule, f
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import (
+    COORDINATES,
     check_points,
     distance,
     pair_distances,
     radius,
-    to_klein,
-    to_poincare,
+    to_coordinates,
 )
 from heat_neo4j.geometry.search import columns_of, nearest_neighbours
 from heat_neo4j.graph import Graph
@@ -63,11 +63,6 @@ from heat_neo4j.patterns import Pattern
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_COORDINATES: dict[str, Callable[[Array], Array]] = {
-    "poincare": to_poincare,
-    "klein": to_klein,
-    "hyperboloid": np.asarray,
-}
 _MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
 _FORMAT = "heat_neo4j model"
 _FACTS, _ARRAYS = ("seed_", "n_pairs_", "training_"), ("embedding_", "loss_curve_")
@@ -1064,8 +1059,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             If the estimator is not fitted.
         """
         check_is_fitted(self, "embedding_")
-        check_choice("coordinates", coordinates, _COORDINATES)
-        values = _COORDINATES[coordinates](self.embedding_)
+        check_choice("coordinates", coordinates, COORDINATES)
+        values = to_coordinates(self.embedding_, coordinates)
         columns = {"node": self.nodes_, **_columns(values), "radius": radius(self.embedding_)}
         return make_frame(columns, backend, index="node")
 

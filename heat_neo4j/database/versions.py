@@ -13,6 +13,7 @@ from typing import Any
 from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import is_identifier
+from heat_neo4j.geometry.hyperboloid import COORDINATES
 
 Version = Mapping[str, Any]
 RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
@@ -50,7 +51,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
          "linkType", "stagedLinkType"),
         is_identifier,
     ),
-    "coordinates": lambda value: value in ("poincare", "hyperboloid", "klein"),
+    "coordinates": lambda value: value in COORDINATES,
     "dimension": lambda value: type(value) is int and 0 < value <= _LARGEST_DIMENSION,
     **dict.fromkeys(
         ("indexes", "valueProperties", "stagedValues"),

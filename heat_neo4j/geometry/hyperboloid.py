@@ -153,6 +153,20 @@ def from_klein(k: Array) -> Array:
     return lift(k / np.sqrt(_one_minus_square(k, "Klein")))
 
 
+COORDINATES = ("poincare", "hyperboloid", "klein")
+"""Kinds of coordinates: of the Poincare ball, the hyperboloid and the Klein ball."""
+
+
+def to_coordinates(x: Array, kind: str) -> Array:
+    """Return points of the hyperboloid as coordinates of a kind."""
+    return x if kind == "hyperboloid" else {"poincare": to_poincare, "klein": to_klein}[kind](x)
+
+
+def from_coordinates(values: Array, kind: str) -> Array:
+    """Return coordinates of a kind as points of the hyperboloid; raises ValueError outside the ball."""
+    return values if kind == "hyperboloid" else {"poincare": from_poincare, "klein": from_klein}[kind](values)
+
+
 def check_points(x: Array) -> None:
     """Raise `NotHyperbolicError` for the first row that is not finite or has |<x, x> + 1| > 1e-6 time^2."""
     if x.ndim != 2 or x.shape[1] < 2:

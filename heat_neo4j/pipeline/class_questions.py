@@ -87,8 +87,7 @@ class Classification(Result):
         labels = labels_of(self.published.graph)
         each = zip(self._element_ids(), self.found.rows.tolist(), data["predicted"], strict=True)
         predicted = [{"element_id": own, "labels": labels[row], **rest} for own, row, rest in each]
-        run = self.published.run
-        origin = {"model": run.model, "run": run.run_id, "property": self.property}
+        origin = {**self.published.origin, "property": self.property}
         return {**origin, **data, "predicted": predicted, "notes": list(self.notes), "written": self.written}
 
 
@@ -173,9 +172,9 @@ def _write(
     on_progress: Progress,
 ) -> str:
     """Publish the predictions; return the id of the run."""
-    run, are_numbers = published.run, isinstance(found, PredictedNumbers)
-    names = WriteNames.of_classes(run.model, property, numbers=are_numbers)
-    recorded = {"model": run.model, "run": run.run_id, "property": property, "label": label}
+    are_numbers = isinstance(found, PredictedNumbers)
+    names = WriteNames.of_classes(published.run.model, property, numbers=are_numbers)
+    recorded = {**published.origin, "property": property, "label": label}
     with store.start_run(
         published.graph,
         parts=[VALUES],

@@ -133,11 +133,7 @@ def _write(
     for level, column in enumerate(found.groups.T.tolist(), start=1):
         of_number, of_name = table.values[2 * level - 2 : 2 * level]
         columns |= {of_number: column, of_name: [name_of[level, number] for number in column]}
-    recorded = {
-        "model": published.run.model,
-        "run": published.run.run_id,
-        "levels": [len(set(column)) for column in found.groups.T.tolist()],
-    }
+    recorded = {**published.origin, "levels": [len(set(column)) for column in found.groups.T.tolist()]}
     graph = published.graph
     with store.start_run(
         graph, parts=[VALUES], names=table, parameters=recorded, on_progress=on_progress

@@ -17,9 +17,9 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.geometry.drift import Drift
+from heat_neo4j.geometry.hyperboloid import COORDINATES
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.link_score import LinkScore

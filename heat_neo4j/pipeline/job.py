@@ -17,9 +17,9 @@ from heat_neo4j.database.publish.lease import LEASE_SECONDS
 from heat_neo4j.database.publish.removal import RECORDS
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.trust import Trust
-from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.errors import ConfigError
+from heat_neo4j.geometry.hyperboloid import COORDINATES
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import MIN_PROBABILITY
 from heat_neo4j.patterns import check_pattern

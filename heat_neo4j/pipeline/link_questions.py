@@ -89,7 +89,7 @@ class Recommendations(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the recommendations as JSON data."""
         return {
-            **_origin(self.published),
+            **self.published.origin,
             "node": _node(self.published, self.names, self.row),
             "reverse": self.reverse,
             "patterns": [
@@ -144,7 +144,7 @@ class Explanation(Result):
         found = self.link.to_dict()
         for end, row in (("source", self.link.source), ("target", self.link.target)):
             found[end] = _node(self.published, self.link.names, row) | found[end]
-        return {**_origin(self.published), **found, "notes": list(self.notes)}
+        return {**self.published.origin, **found, "notes": list(self.notes)}
 
 
 def recommend(
@@ -390,17 +390,13 @@ def _no_pattern(
 
 
 def _labels(graph: Graph, row: int) -> str:
-    return ", ".join(label for label, carries in graph.labels.items() if carries[row]) or "without a label"
-
-
-def _origin(published: PublishedModel) -> dict[str, Any]:
-    return {"model": published.run.model, "run": published.run.run_id}
+    return ", ".join(graph.labels_at(row)) or "without a label"
 
 
 def _node(published: PublishedModel, names: Sequence[str], row: int) -> dict[str, Any]:
     graph = published.graph
     return {
         "element_id": graph.node_ids[row],
-        "labels": [label for label, carries in graph.labels.items() if carries[row]],
+        "labels": graph.labels_at(row),
         "name": names[row],
     }

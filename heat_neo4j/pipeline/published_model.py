@@ -106,6 +106,11 @@ class PublishedModel:
     embedding: Array  # points on the hyperboloid, shape (N, d + 1), rows as in `graph`
     notes: tuple[str, ...] = ()  # differences since the run, one line each
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The names of the model and of its run, as JSON data."""
+        return {"model": self.run.model, "run": self.run.run_id}
+
 
 def read_published(
     store: Neo4jStore, model: str = "heat", *, with_keys: bool = False, on_progress: Progress = no_progress
@@ -273,7 +278,7 @@ def names_of_rows(
     properties = store.properties_of(list(ids.values()), keys) if keys else {}
     names = {}
     for row, element_id in ids.items():
-        labels = [label for label, carries in graph.labels.items() if carries[row]]
+        labels = graph.labels_at(row)
         value = projection.keys.value_of(labels, properties.get(element_id, {}))
         names[row] = name_of(value, labels, element_id, first=projection.labels or (), longest=40)
     return names

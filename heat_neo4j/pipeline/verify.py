@@ -19,13 +19,13 @@ from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import previous_of
-from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
+from heat_neo4j.database.write.payload import Coordinates
 from heat_neo4j.embedding.attribute_signal import AUTO
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
-from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
+from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance, from_coordinates
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint
@@ -335,7 +335,7 @@ def _largest_distance(stored: StoredCoordinates, again: Coordinates, rows: NDArr
     if not rows.any():
         return 0.0
     try:
-        old, new = (to_hyperboloid(each.values[rows], stored.kind) for each in (stored, again))
+        old, new = (from_coordinates(each.values[rows], stored.kind) for each in (stored, again))
         check_points(old)
     except ValueError:  # changed by someone: not points of hyperbolic space
         return math.inf

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.publish.writer import model_facts
-from heat_neo4j.database.write.payload import (
-    COORDINATES,
-    check_coordinates,
-    check_links,
-    to_hyperboloid,
-)
+from heat_neo4j.database.write.payload import check_coordinates, check_links
 from heat_neo4j.errors import WriteRefused
-from heat_neo4j.geometry.hyperboloid import lift, radius, to_poincare
+from heat_neo4j.geometry.hyperboloid import COORDINATES, from_coordinates, lift, radius, to_poincare
 
 
 @pytest.fixture
@@ -38,7 +33,7 @@ def links(**changes):
 def test_coordinates_come_back_as_the_points_they_were(points, kind):
     stored = check_coordinates(points, 20, kind)
     assert stored.values.shape == (20, 4 if kind == "hyperboloid" else 3)
-    np.testing.assert_allclose(to_hyperboloid(stored.values, kind), points, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(from_coordinates(stored.values, kind), points, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(stored.radii, radius(points))
 
 

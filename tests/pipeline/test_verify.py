@@ -13,9 +13,9 @@ from heat_neo4j.database.publish.writer import model_facts, software_versions
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.trust import Trust
-from heat_neo4j.database.write.payload import COORDINATES, check_coordinates
+from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import ConfigError, MemoryExceeded, NotVerifiable, ProjectionError
-from heat_neo4j.geometry.hyperboloid import distance
+from heat_neo4j.geometry.hyperboloid import COORDINATES, distance
 from heat_neo4j.pipeline import verify as module
 from heat_neo4j.pipeline.embed import embed, predict, refresh
 from heat_neo4j.pipeline.fingerprint import fingerprint

@@ -17,9 +17,9 @@ from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, being_published, holds_values, labels_of, previous_of
-from heat_neo4j.database.write.payload import Coordinates, ball_factors, to_hyperboloid
+from heat_neo4j.database.write.payload import Coordinates, ball_factors
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.geometry.hyperboloid import lift
+from heat_neo4j.geometry.hyperboloid import from_coordinates, lift
 from heat_neo4j.graph import Graph
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class StoredCoordinates:
         """Return points on the hyperboloid, shape (N, d + 1); rows without coordinates are at the origin."""
         dimension = self.values.shape[1] - (self.kind == "hyperboloid")
         points = lift(np.zeros((len(self.values), dimension)))
-        points[self.found] = to_hyperboloid(self.values[self.found], self.kind)
+        points[self.found] = from_coordinates(self.values[self.found], self.kind)
         return points
 
     def kept_in(self, coordinates: Coordinates) -> Coordinates:

@@ -10,24 +10,13 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.validation import check_choice
 from heat_neo4j.errors import WriteRefused
-from heat_neo4j.geometry import hyperboloid
+from heat_neo4j.geometry.hyperboloid import COORDINATES, check_points, radius, to_coordinates
 
 Array = NDArray[np.float64]
 
-COORDINATES = ("poincare", "hyperboloid", "klein")
-_FROM_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
-    "poincare": hyperboloid.to_poincare,
-    "hyperboloid": np.asarray,
-    "klein": hyperboloid.to_klein,
-}
 _TO_BALL: dict[str, Callable[[Array], Array]] = {
     "hyperboloid": lambda values: 1.0 / (1.0 + values[:, -1]),
     "klein": lambda values: 1.0 / (1.0 + np.sqrt(1.0 - np.sum(values * values, axis=1))),
-}
-_TO_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
-    "poincare": hyperboloid.from_poincare,
-    "hyperboloid": np.asarray,
-    "klein": hyperboloid.from_klein,
 }
 
 
@@ -110,8 +99,8 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
             f"the embedding has NaN or infinity in {plural(bad.size, 'row')} (first: {bad[0]}): "
             "nothing was written"
         )
-    hyperboloid.check_points(points)
-    values = np.ascontiguousarray(_FROM_HYPERBOLOID[kind](points))
+    check_points(points)
+    values = np.ascontiguousarray(to_coordinates(points, kind))
     if kind != "hyperboloid":
         border = np.flatnonzero(~(np.sum(values * values, axis=1) < 1.0))
         if border.size:
@@ -119,17 +108,12 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
                 f"{border.size} points (first: row {border[0]}) are so far out that their {kind} coordinates "
                 "round to the border of the ball: write hyperboloid coordinates; nothing written"
             )
-    return Coordinates(kind, values, hyperboloid.radius(points), ball_factors(values, kind))
+    return Coordinates(kind, values, radius(points), ball_factors(values, kind))
 
 
 def ball_factors(values: Array, kind: str) -> Array | None:
     """Return the factors, shape (N,), that scale the first d stored coordinates into the Poincare ball."""
     return None if kind == "poincare" else _TO_BALL[kind](values)
-
-
-def to_hyperboloid(values: Array, kind: str) -> Array:
-    """Return stored coordinates of `kind` as points of the hyperboloid, shape (N, d + 1)."""
-    return np.asarray(_TO_HYPERBOLOID[kind](values))
 
 
 def check_links(links: Links, n_nodes: int) -> LinkColumns:

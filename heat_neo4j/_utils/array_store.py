@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heat_neo4j._utils.errors import os_errors_as
 from heat_neo4j._utils.output_file import replacing
 from heat_neo4j.errors import ConfigError
 
@@ -73,7 +74,7 @@ class ArrayFolder:
     def save(self, name: str, array: ArrayLike) -> None:
         """Write an array and its digest to a temporary file, which is renamed when complete."""
         path = self._path(name)
-        try:
+        with os_errors_as(self._error, "cannot be written"):
             if path.parent != self.folder:  # a task that outlives its folder must not recreate it
                 path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path, 0o600, durable=False) as file:
@@ -82,20 +83,16 @@ class ArrayFolder:
                 digest = _digest(name, np.memmap(file, np.uint8, "r"))
                 file.seek(0, SEEK_END)
                 file.write(digest)
-        except OSError as error:
-            raise self._error(f"cannot be written: {error.strerror or error}") from error
         self._own.add(name)
 
     def load(self, name: str) -> NDArray[Any]:
         """Memory-map a file, copy-on-write."""
         path = self._path(name)
-        try:
+        with os_errors_as(self._error, f"file {name} cannot be read"):
             if name not in self._own and not _is_intact(name, path):
                 raise self._error(f"file {name} is damaged: remove the folder to start over")
             with _ONE_AT_A_TIME:
                 return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
-        except OSError as error:
-            raise self._error(f"file {name} cannot be read: {error.strerror or error}") from error
 
     def has(self, name: str) -> bool:
         """Return whether there is an array of that name."""

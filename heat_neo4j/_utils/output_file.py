@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from heat_neo4j._utils.errors import errors_as, os_errors_as
 from heat_neo4j.errors import ConfigError
 
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # errors of some network file systems for a folder
@@ -29,10 +30,8 @@ def write_output(path: Path, content: bytes, name: str) -> None:
     Raises ConfigError, with `name` in its message, if `path` is not a regular file or cannot be written.
     """
     target = _target(path, name)
-    try:
+    with os_errors_as(ConfigError, f"{name} {path}: cannot be written"):
         replace_file(target, content, _mode(target))
-    except OSError as error:
-        raise ConfigError(f"{name} {path}: cannot be written: {error.strerror}") from error
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
@@ -81,16 +80,15 @@ def sync_path(path: Path) -> None:
 
 def _target(path: Path, name: str) -> Path:
     """Return the regular file that `path` resolves to, which need not exist."""
-    try:
+    what = f"{name} {path}: cannot be written"
+    odd = (OSError, RuntimeError, ValueError)  # a link to itself, or a null byte
+    with errors_as(ConfigError, odd, prefix=f"{what}: "):
         target = path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, or a null byte
-        raise ConfigError(f"{name} {path}: cannot be written: {error}") from error
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return target
-    except OSError as error:
-        raise ConfigError(f"{name} {path}: cannot be written: {error.strerror}") from error
+    with os_errors_as(ConfigError, what):
+        try:
+            mode = target.stat().st_mode
+        except FileNotFoundError:
+            return target
     if not stat.S_ISREG(mode):
         raise ConfigError(f"{name} {path}: is not a regular file")
     return target

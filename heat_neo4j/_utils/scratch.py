@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from heat_neo4j._utils.closing import Closing
+from heat_neo4j._utils.errors import os_errors_as
 from heat_neo4j.errors import ConfigError
 
 _VALUES = 2**20
@@ -62,14 +63,9 @@ class Scratch(Closing):
         with self.writing():
             return self._open.enter_context(self._file())
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """Convert an OSError of the block to a ConfigError that names the folder."""
-        try:
-            yield
-        except OSError as error:
-            what = f"cannot be written: {error.strerror}"
-            raise ConfigError(f"scratch folder {self._folder}: {what}") from error
+        return os_errors_as(ConfigError, f"scratch folder {self._folder}: cannot be written")
 
     def _file(self) -> FileIO:
         return tempfile.TemporaryFile(dir=self._folder, prefix="heat-", buffering=0)

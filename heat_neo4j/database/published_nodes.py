@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Any, Self
 
 from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.validation import check_integer, is_integer
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.documents import parse_document
@@ -94,15 +95,13 @@ class Lookup:
         values: list[Any] = [text, int(text)] if is_integer(text) else [text]
         who_by_key: dict[str, list[str]] = {}
         similar = []
-        try:
-            statements = {}
+        statements = {}
+        with errors_as(ProjectionError):  # if a label or a key that was given cannot be quoted
             for among, who, key in _asked_for(nodes, labels):
                 who_by_key.setdefault(key, []).append(who)
                 found = load_statement("read/find_node", labels=among, property=key)
                 statements[f"{who} with {key} {text!r}"] = found
                 similar.append(load_statement("read/similar_keys", labels=among, property=key))
-        except ValueError as error:  # a label or a key that was given cannot be quoted
-            raise ProjectionError(str(error)) from error
         wanted = (f"{' or '.join(who)} with {key} {text!r}" for key, who in who_by_key.items())
         return cls((), statements, values, " or ".join(wanted), tuple(similar))
 

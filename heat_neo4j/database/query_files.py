@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j.database.statements import (
     identifier_to_copy,
     load_statement,
@@ -139,10 +140,9 @@ class LibraryQuery:
         for name, value in names.items():
             if name not in self.names:
                 raise ConfigError(f"query {self.name!r} has no {name}")
-            try:
+            prefix = f"the {name} of query {self.name!r}: "
+            with errors_as(ConfigError, (TypeError, ValueError), prefix=prefix):
                 quoted[_EXAMPLES[name]] = quote(value)
-            except (TypeError, ValueError) as error:
-                raise ConfigError(f"the {name} of query {self.name!r}: {error}") from error
         return lambda match: quoted.get(match[1], match[0])
 
 

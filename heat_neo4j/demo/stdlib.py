@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import ProjectionError
 
@@ -185,10 +186,9 @@ def _module_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _facts(path: Path) -> SourceFacts:
-    try:
+    prefix = f"{path}: cannot be read as Python source: "
+    with errors_as(ProjectionError, (OSError, SyntaxError, ValueError), prefix=prefix):
         return read_source(path.read_bytes())
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ProjectionError(f"{path}: cannot be read as Python source: {error}") from error
 
 
 def _resolve(imported: _ImportedName, package: str, module_names: set[str]) -> str | None:

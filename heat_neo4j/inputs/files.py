@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.validation import is_integer
 from heat_neo4j.attributes.kinds import parse_number
 from heat_neo4j.errors import ProjectionError
@@ -192,10 +193,8 @@ def _read_edges(path: Path, header: bool | None) -> _EdgeLines:
 def _held(first: _Line, header: bool | None) -> EdgeColumns:
     """Return the roles of the columns; without `names` if the first line is not known to be a header."""
     if header or (header is None and has_edge_header(first.cells)):
-        try:
+        with errors_as(first.error):
             return edge_columns(first.cells)
-        except ValueError as error:
-            raise first.error(str(error)) from error
     width = len(first.cells)
     if width not in (2, 3):
         advice = "more need a header, which names two of them source and target"
@@ -263,14 +262,12 @@ def _read_table(path: Path, *, numeric: bool, of_edges: Mapping[str, int]) -> _T
                     indices.append(index)
         starts.append(len(data))
     values = sparse.csr_array((data, indices, starts), shape=(len(row_of), len(names)))
-    try:
+    with errors_as(ProjectionError, prefix=f"{path}: "):
         check_names_meet(
             of_edges,
             list(row_of),
             {f"the column {name!r}": values for name, values in zip(names, columns, strict=False)},
         )
-    except ValueError as error:
-        raise ProjectionError(f"{path}: {error}") from error
     return _Table(
         path, names, row_of, line_numbers, values, columns, header.decimal_comma, key or "the first column"
     )
@@ -388,10 +385,8 @@ class FileGraph:
         if self.time is not None:
             is_edge = (self.weight != 0) & (self.source != self.target)
             edge_times = earliest_times(self.source[is_edge], self.target[is_edge], self.time[is_edge], n)
-        try:
+        with errors_as(ProjectionError, prefix="the edges cannot be used: "):
             check_weights(directed.data[directed.data != 0])
-        except ValueError as error:
-            raise ProjectionError(f"the edges cannot be used: {error}") from error
         return Graph(
             adjacency=sparse.csr_array(directed + directed.T),
             attributes=self.features,
@@ -538,10 +533,8 @@ def _columns(table: _Table, rows: Mapping[str, int]) -> tuple[dict[str, list[Any
     columns: dict[str, list[Any]] = {}
     kinds: dict[str, str] = {}
     for name, cells in zip(table.names, table.columns, strict=True):
-        try:
+        with errors_as(ProjectionError, prefix=f"{table.path}: column {name!r}: "):
             read, kinds[name] = typed(cells, decimal_comma=table.decimal_comma)
-        except ValueError as error:
-            raise ProjectionError(f"{table.path}: column {name!r}: {error}") from error
         values: list[Any] = [None] * len(rows)
         for key, value in zip(table.row_of, read, strict=True):
             values[rows[key]] = value

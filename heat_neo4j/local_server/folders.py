@@ -22,10 +22,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from heat_neo4j._utils.errors import os_errors_as
 from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j.errors import LocalServerError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+NEEDS_EXTRA = "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
 
 
 def heat_home() -> Path:
@@ -139,15 +141,11 @@ class ServerFolder:
             raise LocalServerError(
                 f"the folder {self.home} must not have {os.pathsep!r} in its path: set HEAT_HOME"
             )
-        try:
+        with os_errors_as(LocalServerError, f"cannot make the server's folder {self.path}"):
             self.path.mkdir(parents=True, exist_ok=True)
             self.path.chmod(0o700)
             for subfolder in ("conf", "data", "import", "logs", "plugins", "run"):
                 (self.path / subfolder).mkdir(exist_ok=True)
-        except OSError as error:
-            raise LocalServerError(
-                f"cannot make the server's folder {self.path}: {error.strerror}"
-            ) from error
 
     def read_password(self) -> str:
         """Return the password of user ``neo4j``; without one it is a LocalServerError."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import hold_lock
+from heat_neo4j.local_server.folders import NEEDS_EXTRA, hold_lock
 from heat_neo4j.local_server.releases import Release
 
 INSTALL_TIMEOUT = 1800.0  # seconds to wait for another process that is installing: 190 MB over a slow line
@@ -67,12 +68,10 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     written; another one is a LocalServerError. `name` is that of the jars in stages and messages.
     """
     if _missing(jars, cache):
-        try:
+        with errors_as(LocalServerError, OSError, prefix=f"cannot install {name} into {cache}: "):
             cache.mkdir(parents=True, exist_ok=True)
             with hold_lock(cache / "install.lock", what=f"installing {name}", timeout=INSTALL_TIMEOUT):
                 _install_missing(_missing(jars, cache), cache, f"download {name}", on_progress)
-        except OSError as error:
-            raise LocalServerError(f"cannot install {name} into {cache}: {error}") from error
     return [cache / jar.path for jar in jars]
 
 
@@ -96,9 +95,7 @@ def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_prog
 
         from heat_neo4j.local_server.download import download
     except ImportError as error:
-        raise LocalServerError(
-            "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
-        ) from error
+        raise LocalServerError(NEEDS_EXTRA) from error
     repository = MavenContext().remote_repos["central"]
     digests = {jar.path.as_posix(): jar.sha256 for jar in jars}
     on_progress(stage, 0, len(jars))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from heat_neo4j._utils.errors import os_errors_as
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord
 from heat_neo4j.local_server.releases import Release
@@ -166,10 +167,8 @@ def _run(
 ) -> ServerRecord:
     """Start the process, record it, and wait; on any failure end it again."""
     logs = LogMarks(folder)
-    try:
+    with os_errors_as(LocalServerError, f"cannot start {java}"):
         process = spawn(java, folder.arguments_file, folder.console_log)
-    except OSError as error:
-        raise LocalServerError(f"cannot start {java}: {error.strerror}") from error
     record = ServerRecord(process.pid, process.create_time(), release.version, *ports)
     try:
         folder.write_record(record)

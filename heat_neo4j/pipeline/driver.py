@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.clock import Clock
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
@@ -275,10 +276,8 @@ def _check_target(work: Work) -> None:
     """Fail before the expensive stages if a label is unknown or writing would be refused."""
     links, published = work.job.links, work.session.published
     if links is not None:
-        try:
+        with errors_as(ProjectionError):
             patterns_of(work.state.graph, links.patterns)
-        except ValueError as error:
-            raise ProjectionError(str(error)) from error
     run = _start_run(work, {}, {})
     run.refuse_schema()
     # If the model is published under the same names, they are available.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.keys import Key
@@ -143,7 +144,7 @@ def duplicates(
     published = read_published(store, model, with_keys=True, on_progress=progress)
     graph = published.graph
     compared = dict.fromkeys((*properties, *unique))
-    try:
+    with errors_as(ProjectionError, NothingToCompareError):
         found = find_duplicates(
             published.embedding,
             graph,
@@ -154,8 +155,6 @@ def duplicates(
             k=k,
             min_probability=min_probability,
         )
-    except NothingToCompareError as error:
-        raise ProjectionError(str(error)) from error
     nameless = () if any(name is not None for name in names) else (_NO_NAMES,)
     found = replace(found, notes=(*published.notes, *nameless, *found.notes))
     own, run = WriteNames.of_duplicates(model), None

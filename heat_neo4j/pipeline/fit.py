@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.clock import Clock
 from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
 from heat_neo4j.embedding.cluster import connected
@@ -61,10 +62,8 @@ def check_scheduler(model: HEAT) -> None:
 def check_hierarchy(model: HEAT, graph: Graph) -> None:
     """Raise a ProjectionError if no relationship that was read is of the model's hierarchical type."""
     if model.hierarchy is not None:
-        try:
+        with errors_as(ProjectionError, prefix="`hierarchy`: "):
             require_type(graph, model.hierarchy)
-        except ValueError as error:
-            raise ProjectionError(f"`hierarchy`: {error}") from error
 
 
 def training_notes(model: HEAT) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.version import __version__
@@ -350,10 +351,8 @@ def _row_of(
 
 
 def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Pattern, ...]:
-    try:
+    with errors_as(ProjectionError):
         return patterns_of(graph, specs)
-    except ValueError as error:
-        raise ProjectionError(str(error)) from error
 
 
 def _ends(graph: Graph, patterns: Sequence[Pattern]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -8,6 +8,7 @@ from heat_neo4j._kernels.hierarchy import MOST_ANCESTORS
 from heat_neo4j._kernels.sweeps import PROJECTED
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.counts import ProjectionCounts
@@ -368,14 +369,12 @@ def _link_ends(
     if links is None:
         return ()
     schema, carriers = store.sample_schema(projection)
-    try:
+    with errors_as(ProjectionError):
         patterns = (
             chosen_patterns(links.patterns, schema, carriers)
             if links.patterns
             else common_patterns(observed_patterns(schema, carriers))
         )
-    except ValueError as error:
-        raise ProjectionError(str(error)) from error
     k = links.k or first_partners(links.max_links or 0, n_nodes)
     found = []
     for each, limit in zip(patterns, link_limits(k, patterns), strict=True):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import did_you_mean, display_text, plural
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.attributes.kinds import RecipeError
 from heat_neo4j.attributes.table import Attribute
@@ -223,10 +224,8 @@ def embed_in_plane(
     model = model_of(published.run)
     walks = min(model.walks_per_node, max(1, _WALKS_OF_A_PICTURE // published.graph.n_nodes))
     model.set_params(n_components=2, n_threads=n_threads, walks_per_node=walks)
-    try:
+    with errors_as(ProjectionError, NothingToLearnError, prefix="no picture: "):
         return model.fit(published.graph, on_progress=on_progress).embedding_
-    except NothingToLearnError as error:
-        raise ProjectionError(f"no picture: {error}") from error
 
 
 def label_groups(graph: Graph) -> list[str | None]:

@@ -14,13 +14,13 @@ from secrets import compare_digest
 from typing import Any
 
 from heat_neo4j._utils.display import plain_data, printable
+from heat_neo4j._utils.errors import errors_as, os_errors_as
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.index.search import check_fulltext_index
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, HeatError
 from heat_neo4j.errors.redaction import redacted
-from heat_neo4j.retrieval.mcp_tools import MOST, Tools
 
 try:
     import anyio
@@ -30,6 +30,8 @@ try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
+
+    from heat_neo4j.retrieval.mcp_tools import MOST, Tools
 except ImportError as error:
     raise ConfigError("MCP needs its SDK, version 2: pip install 'heat-neo4j[mcp]'") from error
 
@@ -89,11 +91,9 @@ class ServerOptions:
             raise ConfigError(
                 f"namespace must be at most 40 letters, digits, _ and -, got {self.namespace[:99]!r}"
             )
-        try:
+        with errors_as(ConfigError):
             check_integer("rows", self.rows, minimum=1)
             check_integer("characters", self.characters, minimum=1_000)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
         if not self.seconds > 0:
             raise ConfigError(f"seconds must be above 0, got {self.seconds!r}")
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
@@ -234,10 +234,8 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 def listen(port: int) -> socket.socket:
     """Return a socket that listens at a port of 127.0.0.1, 0 for a free one; ConfigError if it is taken."""
-    try:
+    with os_errors_as(ConfigError, f"port {port} of {ADDRESS}: cannot listen there"):
         return socket.create_server((ADDRESS, port))
-    except OSError as error:
-        raise ConfigError(f"port {port} of {ADDRESS}: cannot listen there: {error.strerror}") from error
 
 
 def http_application(server: MCPServer) -> Any:

@@ -7,16 +7,12 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
 from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.statements import label_predicate
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.errors import ConfigError
-
-try:
-    from pydantic import Field
-except ImportError as error:
-    raise ConfigError("MCP needs its SDK, version 2: pip install 'heat-neo4j[mcp]'") from error
 
 MOST = 100
 """Maximum nodes or links in one request of a language model."""
@@ -184,13 +180,10 @@ class Tools:
     def _near(
         self, node: str, k: int, label: str | None, show: list[str] | None, among: Among
     ) -> dict[str, Any]:
+        node_filter = None if label is None else label_predicate([label])
         found = self._store.neighbours(
-            node, k=k, model=self._model, node_filter=_with_label(label), show=show, among=among
+            node, k=k, model=self._model, node_filter=node_filter, show=show, among=among
         )
         if label is not None and not found.nodes:  # perhaps because it is misspelt
             require_names(self._store, [label], ())
         return found.to_dict()
-
-
-def _with_label(label: str | None) -> str | None:
-    return None if label is None else label_predicate([label])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.errors import os_errors_as
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.runs import RunRecord
@@ -112,11 +113,8 @@ class Metrics(Observer):
             return
         from prometheus_client import start_http_server
 
-        try:
+        with os_errors_as(ConfigError, f"[serve] metrics_port {self._port}: cannot listen there"):
             self._server, _ = start_http_server(self._port, addr=ADDRESS, registry=self.registry)
-        except OSError as error:
-            told = f"[serve] metrics_port {self._port}: cannot listen there: {error.strerror}"
-            raise ConfigError(told) from error
         # Without a timeout, an idle connection would hold a thread forever.
         handler = self._server.RequestHandlerClass
         self._server.RequestHandlerClass = type("Handler", (handler,), {"timeout": self.request_seconds})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j.cli.arguments import heat_from, made, not_given, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import show
@@ -204,8 +205,6 @@ def _working() -> Iterator[Reporter]:
     from heat_neo4j.embedding.fitting import NothingToLearnError
     from heat_neo4j.evaluation import EvaluationError
 
-    with Reporter() as progress:
-        try:
-            yield progress
-        except (EvaluationError, NothingToLearnError) as error:
-            raise ProjectionError(f"the graph cannot be evaluated: {error}") from error
+    prefix, refused = "the graph cannot be evaluated: ", (EvaluationError, NothingToLearnError)
+    with Reporter() as progress, errors_as(ProjectionError, refused, prefix=prefix):
+        yield progress

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
-from scipy.special import ndtri
+from scipy.optimize import minimize, nnls
+from scipy.special import log_softmax, ndtri, softmax
 from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression, Ridge
-
-from heat_neo4j.classes.pool import fit_pool, log_chances
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _FIT: Mapping[str, Any] = {"tol": 1e-3, "max_iter": 100}
+_LEAST = 1e-4  # added to each probability: a model may rule out a class that it has not seen
 _LEAST_SHARE = 1e-3  # of what arrives at a node comes from all nodes alike
 _SURE = 0.8  # share of the intervals that are to hold the number
 _LIKE_ALL = 20.0  # a node of which nothing is known is like its like, and like as many of all nodes
@@ -128,3 +127,34 @@ class Numbers:
 
 
 Kind = Classes | Numbers
+
+
+def log_chances(probability: Array) -> Array:
+    """Return smoothed log probabilities, all finite; same shape."""
+    chances = probability + _LEAST
+    logs: Array = np.log(chances / chances.sum(axis=-1, keepdims=True))
+    return logs
+
+
+def fit_pool(logs: Array, truth: Codes) -> Array:
+    """Return the weights, shape (M,), of a pool of M models with log probabilities `logs`, (M, n, C).
+
+    p(c) of the pool is proportional to the product over models of p_m(c) ** w_m. The weights, at least 0,
+    minimise the log loss on predictions for nodes that the models had not seen. So a model that adds nothing
+    gets weight 0, and the pool is calibrated: their sum is an inverse temperature. A prior counts like one
+    node, so that nothing is certain where all of few nodes were predicted right.
+
+    Source: Hinton, Products of experts (1999); Guo et al., On calibration of modern neural networks (2017).
+    """
+    rows = np.arange(len(truth))
+    right = logs[:, rows, truth].mean(axis=1)
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        mixed = np.tensordot(weights, logs, 1)
+        expected = (softmax(mixed, axis=1) * logs).sum(axis=2).mean(axis=1)
+        penalty, slope = (weights**2).sum() / (2.0 * len(truth)), weights / len(truth)
+        return penalty - float(log_softmax(mixed, axis=1)[rows, truth].mean()), expected - right + slope
+
+    start = np.full(len(logs), 1.0 / len(logs))
+    found = minimize(loss, start, jac=True, bounds=[(0.0, None)] * len(logs), method="L-BFGS-B")
+    return np.asarray(found.x, dtype=np.float64)

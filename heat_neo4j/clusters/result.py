@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.frames import Result, column_of, make_frame
 from heat_neo4j._utils.output_file import write_output
-from heat_neo4j.clusters.grouping import UNKNOWN, Groups, find_groups, updated_groups, usual_levels
+from heat_neo4j.clusters.grouping import (
+    UNKNOWN,
+    Groups,
+    find_groups,
+    smoothed_directions,
+    updated_groups,
+    usual_levels,
+)
 from heat_neo4j.clusters.naming import centre_of, label_counts, telling_values
-from heat_neo4j.clusters.smoothing import smoothed_directions
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import radius
 from heat_neo4j.graph import Graph

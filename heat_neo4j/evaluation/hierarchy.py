@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, as_progress, prefixed
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.hierarchy import Hierarchy, hierarchy_of
@@ -80,10 +81,8 @@ def evaluate_hierarchy(
     graph, progress = as_graph(graph), as_progress(on_progress)
     if model.hierarchy is None:
         raise EvaluationError('no hierarchy is named: HEAT(hierarchy="TYPE"), or --hierarchy TYPE')
-    try:
+    with errors_as(EvaluationError):
         hierarchy = hierarchy_of(graph, model.hierarchy)
-    except ValueError as error:
-        raise EvaluationError(str(error)) from error
     methods: dict[str, Callable[[], _Places]] = {HEAT_ROW: lambda: _own(graph, model, seed, progress)}
     if baselines:
         methods |= _baselines(graph, hierarchy)

@@ -15,11 +15,12 @@ from typing import Any
 from sklearn.base import clone
 
 from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress, prefixed
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.hierarchical_types import require_type
-from heat_neo4j.evaluation.items import ease, item_neighbours, rp3beta
+from heat_neo4j.evaluation.baselines import ease, item_neighbours, rp3beta, stack
 from heat_neo4j.evaluation.link_figures import (
     DEFAULT_LIMITS,
     HeldOutLinks,
@@ -28,7 +29,6 @@ from heat_neo4j.evaluation.link_figures import (
     measure_links,
 )
 from heat_neo4j.evaluation.report import LINK_METRICS, Curve, Evaluation, Row, comparison_notes
-from heat_neo4j.evaluation.stack import stack
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
@@ -145,10 +145,8 @@ def evaluate_links(
     graph = as_graph(graph)
     wanted = _patterns(graph, patterns)
     if model.hierarchy is not None:
-        try:
+        with errors_as(EvaluationError):
             require_type(graph, model.hierarchy)
-        except ValueError as error:
-            raise EvaluationError(str(error)) from error
     on_progress = as_progress(on_progress)
     others = methods or {}
     if methods is None and baselines:
@@ -158,7 +156,8 @@ def evaluate_links(
     for seed in seeds:
         cut = _noted_split(graph, share, seed, split, splits)
         own_rows.append(OwnRows(model, on_progress))
-        held_out = _held_out(graph, cut, wanted, seed, limits)
+        links = ((each, held_out_links(graph, cut, each, seed, limits)) for each in wanted)
+        held_out = {pattern: found for pattern, found in links if found is not None}
         for name, method in {**own_rows[-1].methods(score), **others}.items():
             table.score(name, method, cut, seed, held_out)
     settings = {"share": share, "split": split, **splits, **described(model)}
@@ -175,34 +174,18 @@ def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Patte
         if specs:
             raise EvaluationError(f"{graph!r} has no directed, typed relationships, so it has no patterns")
         return (None,)
-    try:
+    with errors_as(EvaluationError):
         return patterns_of(graph, specs)
-    except ValueError as error:
-        raise EvaluationError(str(error)) from error
 
 
 def _noted_split(graph: Graph, share: float, seed: int, how: Split, noted: dict[str, list[Any]]) -> EdgeSplit:
     """Split the graph, and record the split's size and time in `noted`."""
-    try:
+    with errors_as(EvaluationError):
         split = split_edges(graph, share, seed, how=how)
-    except ValueError as error:
-        raise EvaluationError(str(error)) from error
     noted.setdefault("test_edges", []).append(len(split.test_edges))
     if split.since_text is not None:
         noted.setdefault("since", []).append(split.since_text)
     return split
-
-
-def _held_out(
-    graph: Graph,
-    split: EdgeSplit,
-    patterns: Sequence[Pattern | None],
-    seed: int,
-    limits: Limits,
-) -> dict[Pattern | None, HeldOutLinks]:
-    """Return the held-out links of each pattern that has any."""
-    found = {each: held_out_links(graph, split, each, seed, limits) for each in patterns}
-    return {pattern: links for pattern, links in found.items() if links is not None}
 
 
 class _LinkTable:
@@ -450,10 +433,8 @@ class OwnRows:
         return DistanceScorer(self._fit(graph, seed).embedding_)
 
     def _link_score(self, graph: Graph, seed: int) -> Scorers:
-        try:
+        with errors_as(BaselineUnavailableError, CalibrationError):
             score = link_score(self._without(graph, seed), graph)
-        except CalibrationError as error:
-            raise BaselineUnavailableError(str(error)) from error
         return score.scorers(self._fit(graph, seed).embedding_, graph)
 
     def _fit(self, graph: Graph, seed: int) -> HEAT:

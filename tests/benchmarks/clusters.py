@@ -33,8 +33,7 @@ from sklearn.preprocessing import normalize
 
 from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_thread
-from heat_neo4j.clusters.grouping import usual_levels
-from heat_neo4j.clusters.smoothing import smoothed_directions
+from heat_neo4j.clusters.grouping import smoothed_directions, usual_levels
 from heat_neo4j.geometry.hyperboloid import to_poincare
 from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph

@@ -35,7 +35,7 @@ from scipy import sparse
 from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.evaluation.items import item_neighbours
+from heat_neo4j.evaluation.baselines import item_neighbours
 from heat_neo4j.evaluation.link_figures import HeldOutLinks, Limits, held_out_links, measure_links
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred import calibration

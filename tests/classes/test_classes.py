@@ -14,8 +14,7 @@ from scipy.special import softmax
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.classes.figures import calibration_error
-from heat_neo4j.classes.kinds import Classes
-from heat_neo4j.classes.pool import fit_pool, log_chances
+from heat_neo4j.classes.kinds import Classes, fit_pool, log_chances
 from heat_neo4j.classes.prediction import ClassificationError, predict_property
 from heat_neo4j.classes.results import USUAL, PredictedClasses
 from heat_neo4j.classes.views import ATTRIBUTES, COORDINATES, LINKS, NEIGHBOURS, tangent, views

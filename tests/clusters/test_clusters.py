@@ -16,10 +16,9 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from heat_neo4j import HEAT, Clusters, Graph
 from heat_neo4j.cli.commands.clusters import show
-from heat_neo4j.clusters.grouping import find_groups, updated_groups, usual_levels
+from heat_neo4j.clusters.grouping import find_groups, smoothed_directions, updated_groups, usual_levels
 from heat_neo4j.clusters.naming import centre_of, label_counts, telling_values
 from heat_neo4j.clusters.result import Cluster
-from heat_neo4j.clusters.smoothing import smoothed_directions
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import centroids, distance, lift
 from heat_neo4j.pipeline import cluster_questions

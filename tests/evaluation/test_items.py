@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.evaluation.items import ease, item_neighbours, rp3beta
-from heat_neo4j.evaluation.stack import stack
+from heat_neo4j.evaluation.baselines import ease, item_neighbours, rp3beta, stack
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, fastrp
 from heat_neo4j.linkpred.metrics import auroc

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from heat_neo4j.cli.reference import reference
 from heat_neo4j.cli.settings import SETTINGS, settings_of
+from tests.docs.settings import settings_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 HEAT = Path(sys.executable).with_name("heat")
 
 
 def test_the_page_is_what_the_declaration_gives():
-    assert PAGE.read_text(encoding="utf-8") == reference()
+    assert PAGE.read_text(encoding="utf-8") == settings_page()
 
 
 def test_every_setting_is_on_the_page():
     for setting in SETTINGS:
         assert re.search(
-            rf"^\| `{setting.name}`(?: \*| \(`{setting.flag}`.*?\))? \|", reference(), re.MULTILINE
+            rf"^\| `{setting.name}`(?: \*| \(`{setting.flag}`.*?\))? \|", settings_page(), re.MULTILINE
         )
 
 

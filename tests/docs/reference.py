@@ -16,6 +16,7 @@ from heat_neo4j.cli.group import INTERRUPTED
 from heat_neo4j.database.naming import PropertyNames, WriteNames
 from heat_neo4j.database.query_files import LibraryQuery, list_queries
 from tests.benchmarks.results.tables import digest, paper_reached, stored_tables
+from tests.docs.settings import settings_page
 from tests.support.documents import ROOT
 
 _OPENING, _CLOSING = "([{", ")]}"
@@ -158,7 +159,8 @@ def written(name: str, text: str) -> str:
 
 
 def main() -> None:
-    """Write all parts into their pages."""
+    """Write all parts into their pages, and the page of settings."""
+    (ROOT / "docs/settings.md").write_text(settings_page(), encoding="utf-8")
     for name, (page, _) in PARTS.items():
         path = ROOT / page
         path.write_text(written(name, path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,8 +1,7 @@
-"""The reference of all settings: ``python -m heat_neo4j.cli.reference > docs/settings.md``."""
+"""The page docs/settings.md, which ``python -m tests.docs.reference`` writes."""
 
 import click
 
-from heat_neo4j.cli.output import print_lines
 from heat_neo4j.cli.settings import HEADINGS, Setting, settings_of
 from heat_neo4j.cli.values import OrAuto, Pair
 
@@ -16,7 +15,7 @@ environment variables, and these override `heat.toml`.
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 
 
-def reference() -> str:
+def settings_page() -> str:
     """Return the page in Markdown."""
     lines = [INTRODUCTION]
     for section in HEADINGS:
@@ -53,7 +52,3 @@ def _range(values: click.ParamType) -> str:  # type: ignore[type-arg]  # generic
     if values.max is not None:
         return f", {values.min:g} to {values.max:g}"
     return f", above {values.min:g}" if values.min_open else f", at least {values.min:g}"
-
-
-if __name__ == "__main__":
-    print_lines(reference())

@@ -104,7 +104,9 @@ def test_generic_words_of_many_names_that_differ_in_nothing_else_tell_these_apar
     assert names.generic.issuperset(scripts)
     pairs = np.array([(0, 1), (0, 3), (len(names.texts) - 2, len(names.texts) - 1)])
     assert names.same_core(pairs).tolist() == [False, False, True]
-    fewer = Names([text for text in names.texts if text not in ("cscript digit seven", "dscript digit seven")])
+    fewer = Names(
+        [text for text in names.texts if text not in ("cscript digit seven", "dscript digit seven")]
+    )
     assert fewer.same_core(pairs[:1]).tolist() == [True]
 
 

@@ -106,7 +106,9 @@ def classify(
     """Predict a property of the nodes that lack it, such as a category.
 
     It learns from nodes that have the property: from their published coordinates, attributes, neighbours'
-    attributes, relationships, and neighbours' values. Its accuracy on held-out nodes is reported.
+    attributes, relationships, and neighbours' values. Its accuracy on held-out nodes is reported. Every
+    node gets one of the known values: if some nodes may have none, first give a few of these a value such as
+    "none".
 
     Parameters
     ----------

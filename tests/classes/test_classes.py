@@ -67,6 +67,18 @@ def test_nodes_without_a_class_get_the_right_one(predicted: Any) -> None:
     assert found.figures.f1_micro > found.figures.attributes_alone > found.figures.majority
 
 
+def test_nodes_of_no_class_are_found_once_a_few_have_a_value_for_that() -> None:
+    graph, truth = communities()
+    blue = [row for row, name in enumerate(truth) if name == "blue"]
+    values = [None if row in blue else value for row, value in enumerate(hidden(truth))]
+    for row in blue[:8]:
+        values[row] = "none"
+    found = predict_classes(graph, points(graph), values)
+    said = dict(zip(found.node, (found.classes[code] for code in found.chosen), strict=True))
+    assert np.mean([said[row] == "none" for row in blue[8:]]) > 0.8
+    assert np.mean([said[row] == truth[row] for row in found.node if row not in blue]) > 0.8
+
+
 def test_the_second_class_is_less_likely(predicted: Any) -> None:
     found, _ = predicted
     assert (found.probability >= found.second_probability).all()

@@ -52,6 +52,8 @@ from heat_neo4j.inputs.edges import edge_types, make_matrix, make_relationships
 from heat_neo4j.inputs.values import check_names_meet, parse_time, typed
 
 _HEADER_HINT = "; if this is a header, name two of its columns source and target"
+_WEIGHT_HINT = "; a weight is a number of 0 or more: write 1 for an ordinary edge"
+_NAMELESS = "a node without a name: write one, or remove the line"
 _DECIMAL_COMMA = re.compile(r"[^,]*|[+-]?[0-9]+,[0-9]+")
 _BLANKS = re.compile(r"\S+\s+\S+\s+[+-]?[0-9]+,[0-9]+")
 _ZEROS = frozenset({"0", "0.0"})
@@ -144,13 +146,13 @@ def _read_edges(path: Path, header: bool | None) -> _EdgeLines:
         line.check_width(len(first.cells) if first else 0)
         ends = cells[held.source], cells[held.target]
         if not all(ends):
-            raise line.error("a node without a name")
+            raise line.error(_NAMELESS)
         source.append(codes.setdefault(ends[0], len(codes)))
         target.append(codes.setdefault(ends[1], len(codes)))
         weight = 1.0
         if held.weight is not None:
             cell = cells[held.weight]
-            weight = line.number_in(cell, _HEADER_HINT if line is first else "")
+            weight = line.number_in(cell, _HEADER_HINT if line is first else _WEIGHT_HINT)
             if weight < 0:
                 raise line.error(f"weight {cell} is negative; it must be 0 or more")
         weights.append(weight)
@@ -248,7 +250,7 @@ def _read_table(path: Path, *, numeric: bool, of_edges: Mapping[str, int]) -> _T
         cells = line.cells
         key_cell = cells.pop(key_at)
         if not key_cell:
-            raise line.error("a node without a name")
+            raise line.error(_NAMELESS)
         if key_cell in row_of:
             raise line.error(f"node {key_cell!r} has a line already")
         row_of[key_cell] = len(row_of)

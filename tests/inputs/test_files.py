@@ -219,8 +219,11 @@ BAD = [
     ),
     ({"e.csv": "u,v,weight,time\na,b,-1,2024\n"}, "e.csv:2: weight -1 is negative; it must be 0 or more"),
     ({"e.csv": "a,b\n\na,b,1\n"}, "e.csv:3: 3 columns where the first line has 2"),
-    ({"e.csv": "a,b,1\na,,1\n"}, "e.csv:2: a node without a name"),
-    ({"e.csv": "a,b,1\na,b,heavy\n"}, "e.csv:2: 'heavy' is not a number"),
+    ({"e.csv": "a,b,1\na,,1\n"}, "e.csv:2: a node without a name: write one, or remove the line"),
+    (
+        {"e.csv": "a,b,1\na,b,heavy\n"},
+        "e.csv:2: 'heavy' is not a number; a weight is a number of 0 or more: write 1",
+    ),
     (
         {"e.csv": "one,other,kg\na,b,1\n"},
         "e.csv:1: 'kg' is not a number; if this is a header, name two of its columns source and",

@@ -77,6 +77,8 @@ class NumberFigures(Result):
         That of always predicting the median.
     neighbours_error : float
         That of the mean of neighbours, in which near ones count most.
+    rank_correlation : float
+        Spearman's, with the true numbers, [-1, 1]: a few huge numbers rule the errors, but not this.
     """
 
     nodes: int
@@ -84,3 +86,4 @@ class NumberFigures(Result):
     error: float
     median_error: float
     neighbours_error: float
+    rank_correlation: float

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
+from scipy.stats import spearmanr
 
 from heat_neo4j._utils.display import display_number, display_text, plural
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -242,7 +243,7 @@ def _numbers(
     truth = np.array(values, dtype=np.float64)
     kind = Numbers(truth)
     found = learned(kind, kind.scores)
-    figures = _number_figures(kind, found, truth[found.rows])
+    figures = _number_figures(kind, found, truth)
     said = found.said[:, 0]
     value, low, high = (kind.values(said + step * found.margins) for step in (0.0, -1.0, 1.0))
     are_integers = all(isinstance(each, int | np.integer) for each in values)
@@ -265,19 +266,21 @@ def _numbers(
 
 def _number_figures(kind: Numbers, found: Learned, truth: Array) -> NumberFigures:
     """Return the figures; raise a ClassificationError if the median is about as good."""
-    said, neighbours = (kind.values(each[:, 0]) for each in (found.held_out, found.unseen[-1]))
-    errors, of_median = np.abs(said - truth), np.abs(np.median(truth) - truth)
-    gain, clear = of_median - errors, _CLEAR * truth.size**-0.5
-    figures = NumberFigures(
+    truth, scores = truth[found.rows], kind.scores[found.rows]
+    said, neighbours = found.held_out[:, 0], found.unseen[-1][:, 0]
+    guesses = kind.values(said), np.median(truth), kind.values(neighbours)
+    error, of_median, of_neighbours = (float(np.abs(each - truth).mean()) for each in guesses)
+    gain = np.abs(scores) - np.abs(said - scores)  # the score of the median is 0
+    if gain.mean() <= _CLEAR * gain.size**-0.5 * gain.std():
+        raise ClassificationError(
+            "on held-out nodes its rank is not clearly nearer than that of the median: off by "
+            f"{display_number(error, 4)}, and always the median by {display_number(of_median, 4)}"
+        )
+    return NumberFigures(
         nodes=len(truth),
         different=len(np.unique(truth)),
-        error=float(errors.mean()),
-        median_error=float(of_median.mean()),
-        neighbours_error=float(np.abs(neighbours - truth).mean()),
+        error=error,
+        median_error=of_median,
+        neighbours_error=of_neighbours,
+        rank_correlation=float(spearmanr(said, scores).statistic),
     )
-    if gain.mean() <= clear * gain.std():
-        raise ClassificationError(
-            f"on held-out nodes it is off by {display_number(figures.error, 4)}, and always the median by "
-            f"{display_number(figures.median_error, 4)}"
-        )
-    return figures

@@ -63,6 +63,20 @@ def test_numbers_are_nearer_than_the_median_and_the_mean_of_neighbours(predicted
     )
 
 
+def test_a_few_huge_numbers_neither_hide_nor_feign_a_gain() -> None:
+    graph, truth = shop()
+    known = hidden(truth)
+    largest = [row for row, value in enumerate(known) if value is not None and value > 100.0][:3]
+    for row in largest:
+        known[row] = 1e30
+    found = predict_numbers(graph, None, known)
+    assert found.figures.error > 1e27
+    assert found.figures.rank_correlation > 0.8
+    shuffled = np.random.default_rng(3).permutation([value for value in known if value is not None]).tolist()
+    with pytest.raises(ClassificationError, match="its rank is not clearly nearer"):
+        predict_property(graph, None, [None if value is None else shuffled.pop() for value in known])
+
+
 def test_intervals_hold_four_fifths() -> None:
     inside, lonely, widths = [], [], []
     for seed in range(4):
@@ -137,7 +151,9 @@ def test_few_numbers_are_classes_unless_asked_otherwise() -> None:
 def test_what_tells_no_more_than_the_median_is_refused() -> None:
     graph, truth = shop()
     shuffled = np.random.default_rng(3).permutation(truth).tolist()
-    with pytest.raises(ClassificationError, match=r"off by .*, and always the median by"):
+    with pytest.raises(
+        ClassificationError, match=r"not clearly nearer .*: off by .*, and always the median by"
+    ):
         predict_property(graph, None, hidden(shuffled))
     with pytest.raises(ClassificationError, match="got inf"):
         predict_property(graph, None, [np.inf, *truth[1:]])

@@ -127,6 +127,7 @@ def test_numbers_are_printed_with_intervals_and_why(monkeypatch: Any, capsys: An
         r"Off by        \d\.\d+ on average of held-out nodes \(always the median \S+, neighbours \S+\)",
         lines[1],
     )
+    assert re.fullmatch(r"Order         rank correlation 0\.\d\d with the true numbers", lines[2])
     (title,) = (place for place, line in enumerate(lines) if line.startswith("NODE"))
     assert lines[title].split() == ["NODE", "KIND", "FROM", "TO", "(80%", "SURE)"]
     widths = [

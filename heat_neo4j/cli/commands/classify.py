@@ -73,6 +73,7 @@ def _figures(figures: ClassFigures | NumberFigures, name: str) -> list[tuple[str
         return [
             ("Learned from", f"{learned}{figures.different:,} numbers of {name}"),
             ("Off by", f"{error} on average of held-out nodes ({others})"),
+            ("Order", f"rank correlation {figures.rank_correlation:.2f} with the true numbers"),
         ]
     beside = [f"always the most frequent {name} {figures.majority:.0%}"]
     if figures.attributes_alone is not None:

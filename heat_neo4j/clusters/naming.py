@@ -91,8 +91,14 @@ def _flags(graph: Graph) -> tuple[sparse.csr_array, list[str]]:
         return sparse.csr_array((graph.n_nodes, 0)), []
     named = np.array([not name.endswith(_MISSING) for name in graph.attribute_names])
     columns = np.flatnonzero(named & _is_flag(graph.attributes))
-    names = [graph.attribute_names[column].partition("=") for column in columns.tolist()]
-    return sparse.csr_array(graph.attributes[:, columns]), [value or name for name, _, value in names]
+    values = [_shown(graph.attribute_names[column]) for column in columns.tolist()]
+    return sparse.csr_array(graph.attributes[:, columns]), values
+
+
+def _shown(column: str) -> str:
+    """Return the value of a column such as "spin=5/2", with the property if the value has no letter."""
+    _, _, value = column.partition("=")
+    return value if any(map(str.isalpha, value)) else column
 
 
 def _shares(has: sparse.csr_array) -> NDArray[np.float64]:

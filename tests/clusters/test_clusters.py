@@ -240,6 +240,15 @@ def test_a_rare_value_of_few_members_does_not_name_a_cluster() -> None:
     assert telling_values(graph, [np.arange(100)]) == [("some",)]
 
 
+def test_a_value_without_letters_is_shown_with_its_property() -> None:
+    has = sparse.csr_array(np.repeat(np.eye(4), 5, axis=0))
+    names = ("Isotope.spin=5/2", "Isotope.parity=-", "block=f", "stable")
+    graph = Graph(sparse.csr_array((20, 20)), has, attribute_names=names)
+    groups = [np.arange(5) + 5 * place for place in range(4)]
+    shown = [("Isotope.spin=5/2",), ("Isotope.parity=-",), ("f",), ("stable",)]
+    assert telling_values(graph, groups) == shown
+
+
 def test_mistaken_levels_are_an_error_of_the_options(model: HEAT, monkeypatch: pytest.MonkeyPatch) -> None:
     published = SimpleNamespace(embedding=model.embedding_, graph=model.graph_, run=SimpleNamespace(seed=0))
     monkeypatch.setattr(cluster_questions, "read_published", lambda *_, **__: published)

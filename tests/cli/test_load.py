@@ -127,7 +127,7 @@ def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
     assert result.stderr == f"heat: {tmp_path}/bad.csv:2: 1 column where the first line has 2\n"
     (tmp_path / "types.csv").write_text("source,target,type\na,b,KNOWS\nb,c,KNOWS\n")
     result = invoke(str(tmp_path / "types.csv"), code=4)
-    assert "has relationships of type 'KNOWS', not 'LINK': name the one type" in result.stderr
+    assert "has relationships of type 'KNOWS', not 'LINK': name this type in --relationship" in result.stderr
     result = invoke(str(tmp_path / "types.csv"), "--relationship", "KNOWS", code=2)
     assert result.stderr.startswith("heat: no server given: ")
     result = invoke(edges, code=2)

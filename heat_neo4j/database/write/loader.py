@@ -145,7 +145,7 @@ def load_graph(
         those of the graph numbers or vice versa, a property is named like the key, or weight and time
         have one name. Nothing was written.
     ProjectionError
-        If relationships have another type than the one of `names`.
+        If relationships have several types, or another one than that of `names`.
     """
     names = names or LoadNames()
     check_types(graph, names)
@@ -166,12 +166,17 @@ def load_graph(
 
 
 def check_types(graph: Loadable, names: LoadNames) -> None:
-    """Raise ProjectionError if a relationship has another type than the one of `names`."""
-    others = sorted({*(graph.types or ())} - {names.relationship})
-    if others:
+    """Raise ProjectionError if relationships have several types, or another one than that of `names`."""
+    types = sorted({*(graph.types or ())})
+    if len(types) > 1:
         raise ProjectionError(
-            f"the graph has relationships of type {others[0]!r}, not {names.relationship!r}: name the one "
-            "type in `relationship`, or load a graph for each type"
+            f"the graph has relationships of {len(types):,} types, such as {types[0]!r} and {types[1]!r}: "
+            "load a graph for each type"
+        )
+    if types and types != [names.relationship]:
+        raise ProjectionError(
+            f"the graph has relationships of type {types[0]!r}, not {names.relationship!r}: name this type "
+            "in `relationship`"
         )
 
 
@@ -393,7 +398,8 @@ def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:
         if any(value is not None for value in graph.properties(row).values()):
             raise WriteRefused(
                 f"id {graph.keys[row]!r} is both a {names.label!r} and a {names.labels[1]!r}, and its "
-                "attributes may be of either, nothing was loaded: use different ids for the two labels"
+                "attributes may be of either, nothing was loaded: load the attributes with relationships "
+                f"between nodes of {names.label!r} alone first, or use different ids for the two labels"
             )
     return [np.flatnonzero(begins | ~ends).tolist(), np.flatnonzero(ends).tolist()]
 

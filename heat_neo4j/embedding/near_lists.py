@@ -72,14 +72,14 @@ def with_attributes(graph: Graph, keeps: Sequence[bool]) -> Graph:
 
 
 def near_lists(
-    rows: NDArray[np.float32], team: WorkerThreads = ALONE, *, exact: int = EXACT, leaf: int = _LEAF
+    rows: NDArray[np.float32], team: WorkerThreads = ALONE, *, exact: int = EXACT
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the most similar nodes of each node, and their weights, cumulated; shape (N, k) each.
 
     The weight of a node is the cube of its cosine: on WordNet's glosses and Citeseer's words, cubes found
     more held-out links than cosines, whose sum comes mostly from pairs that are hardly alike. See `nearest`.
     """
-    near, weights = nearest(rows, LISTED, team, exact=exact, leaf=leaf)
+    near, weights = nearest(rows, LISTED, team, exact=exact)
     kernels.cumulate_cubes(weights)
     return near, weights
 

@@ -87,14 +87,13 @@ def collect_pairs(
     team: WorkerThreads = ALONE,
     pair_set: PairSet | None = None,
     shares: Iterable[RecordedPairs] | None = None,
-    listed_bytes: int = LISTED_BYTES,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> WalkPairs:
     """Draw every walk once, in blocks, and keep only D and the occurrences.
 
     Negatives are drawn proportionally to occurrences ** negative_exponent. The empty `pair_set` is filled; by
-    default one of suitable size is created. With `shares`, the walks were recorded elsewhere. Lists of
-    negatives take at most `listed_bytes`. Calls `on_block` with (walks drawn, total walks).
+    default one of suitable size is created. With `shares`, the walks were recorded elsewhere. Calls
+    `on_block` with (walks drawn, total walks).
     """
     n = walks.n_nodes
     if pair_set is None:
@@ -109,9 +108,7 @@ def collect_pairs(
             occurrences += share.occurrences
             n_pairs += int(share.n_pairs)
     weights = power(occurrences, negative_exponent)
-    negatives = _make_negatives(
-        pair_set, occurrences, weights, window_size, walks.walker.key, team, listed_bytes
-    )
+    negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
     exclusion, false_positive_share = "exact", 0.0
     if not pair_set.row_words:
         exclusion, false_positive_share = "bloom filter", _false_positive_share(pair_set, n)
@@ -184,7 +181,6 @@ def _make_negatives(
     window_size: int,
     walk_key: np.uint64,
     team: WorkerThreads,
-    listed_bytes: int = LISTED_BYTES,
 ) -> Negatives:
     """Return the noise distribution; crowded nodes, which have met most others, get a list of negatives.
 
@@ -202,7 +198,7 @@ def _make_negatives(
     crowded = (counts > 0) & (totals < _OPEN_SHARE * weights.sum())
     listed_nodes, counts = scanned[crowded], counts[crowded]
     sizes = np.zeros(n, dtype=np.int64)
-    sizes[listed_nodes] = np.minimum(counts, longest_list(counts, listed_bytes // _LISTED_ENTRY))
+    sizes[listed_nodes] = np.minimum(counts, longest_list(counts, LISTED_BYTES // _LISTED_ENTRY))
     listed_from = np.concatenate(([0], np.cumsum(sizes)))
     listed = np.empty(listed_from[-1], dtype=np.int32)
     listed_slots = np.empty(listed_from[-1], dtype=np.uint64)

@@ -93,18 +93,13 @@ def _usual(values: NDArray[np.float64], mean: float) -> float:
 
 
 def make_similarity(
-    graph: Graph,
-    *,
-    table_limit: int = TABLE_LIMIT,
-    listed_bytes: int = _LISTED_BYTES,
-    fewest_listed: int = _FEWEST_LISTED,
-    team: WorkerThreads = ALONE,
+    graph: Graph, *, table_limit: int = TABLE_LIMIT, team: WorkerThreads = ALONE
 ) -> Similarity:
     """Prepare exact sampling of attribute teleports, by `_kernels.similarity.sample_similar`.
 
     Up to `table_limit` nodes, a table stores each row's cumulative similarities (N x N float32). Larger
     graphs use rejection sampling under an envelope, in O(nnz + N + F) memory. Rows with a low acceptance rate
-    are sampled from lists of `listed_bytes` in total, with at least `fewest_listed` entries each.
+    are sampled from lists of 128 MiB in total, with at least 64 entries each.
 
     A graph with vectors or texts has lists of the nodes with similar ones, too. A draw follows a list or the
     other columns in proportion to the number of attributes, so that a property counts as one whatever its
@@ -113,9 +108,9 @@ def make_similarity(
     """
     is_listed = [is_vector(entry) or is_text(entry) for entry in graph.provenance.attribute_recipe]
     if not any(is_listed):
-        return _of_columns(graph, table_limit, listed_bytes, fewest_listed, team)
+        return _of_columns(graph, table_limit, team)
     kept = with_attributes(graph, [not each for each in is_listed])
-    others = _of_columns(kept, table_limit, listed_bytes, fewest_listed, team)
+    others = _of_columns(kept, table_limit, team)
     n_columns = is_listed.count(False)
     lists = _lists(graph, max(n_columns, 1), team)
     near, cumulative = _joined(lists)
@@ -157,9 +152,7 @@ def _joined(
     return np.hstack([near for _, near, _ in lists]), np.hstack(sums[1:])
 
 
-def _of_columns(
-    graph: Graph, table_limit: int, listed_bytes: int, fewest_listed: int, team: WorkerThreads
-) -> Similarity:
+def _of_columns(graph: Graph, table_limit: int, team: WorkerThreads) -> Similarity:
     """See `make_similarity`, for columns that are not vectors."""
     if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
         return Similarity()
@@ -190,7 +183,7 @@ def _of_columns(
     crowded = np.flatnonzero(similarity.listed)
     counts = np.zeros(len(crowded), dtype=np.int64)
     team.run(kernels.count_similar, similarity, most, col_values, crowded, counts)
-    room = np.minimum(counts, longest_list(counts, listed_bytes // _LISTED_ENTRY, fewest_listed))
+    room = np.minimum(counts, longest_list(counts, _LISTED_BYTES // _LISTED_ENTRY, _FEWEST_LISTED))
     sizes = np.zeros(graph.n_nodes, dtype=np.int64)
     sizes[crowded] = room
     similarity = similarity._replace(

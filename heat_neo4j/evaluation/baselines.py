@@ -58,13 +58,12 @@ def item_neighbours(
     *,
     shrinkage: float = 0.0,
     neighbours: int = 100,
-    entries: int = _ENTRIES,
 ) -> DirectedScorer:
     """Score by the summed cosine similarity of the target to the source's existing targets.
 
     The similarity of two targets with a and b sources, c in common, is c / (sqrt(a b) + `shrinkage`). Each
-    target keeps its nearest `neighbours`. At most `entries` similarities are in memory at a time. Raises
-    BaselineUnavailableError if too many pairs of targets have sources in common.
+    target keeps its nearest `neighbours`. Raises BaselineUnavailableError if too many pairs of targets have
+    sources in common.
 
     B. Sarwar et al., "Item-based collaborative filtering recommendation algorithms" (WWW 2001).
     """
@@ -74,7 +73,7 @@ def item_neighbours(
     def cosines(common: Array, target: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
         return np.asarray(common / (lengths[target] * lengths[other] + shrinkage))
 
-    return _item_based(out, back, back, cosines, neighbours, pattern, entries)
+    return _item_based(out, back, back, cosines, neighbours, pattern)
 
 
 def rp3beta(
@@ -84,7 +83,6 @@ def rp3beta(
     alpha: float = 1.0,
     beta: float = 0.6,
     neighbours: int = 100,
-    entries: int = _ENTRIES,
 ) -> DirectedScorer:
     """Score by three-step random walks from the source to the target, divided by the target's popularity.
 
@@ -101,7 +99,7 @@ def rp3beta(
     def chances(ways: Array, target: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
         return np.asarray(ways * of_target[other] ** -alpha * of_target[target] ** -beta)
 
-    return _item_based(out, back, walked, chances, neighbours, pattern, entries)
+    return _item_based(out, back, walked, chances, neighbours, pattern)
 
 
 @one_blas_thread()
@@ -136,7 +134,6 @@ def _item_based(
     weigh: Callable[[Array, NDArray[np.int64], NDArray[np.int64]], Array],
     neighbours: int,
     pattern: Pattern | None,
-    entries: int,
 ) -> DirectedScorer:
     """Score by pairwise target weights; each target keeps its largest `neighbours`.
 
@@ -148,7 +145,7 @@ def _item_based(
     each = np.concatenate(([0], np.cumsum(back @ of_source.astype(np.float64))))  # steps up to each target
     kept, begin = [], 0
     while begin < back.shape[0]:
-        end = max(int(np.searchsorted(each, each[begin] + entries, side="right")) - 1, begin + 1)
+        end = max(int(np.searchsorted(each, each[begin] + _ENTRIES, side="right")) - 1, begin + 1)
         block = sparse.coo_array(walked[begin:end] @ out)
         target, other = block.row + begin, block.col
         apart = target != other

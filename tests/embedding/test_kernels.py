@@ -156,13 +156,14 @@ def outside(pairs, u):
 
 
 @pytest.mark.parametrize("exact_bytes", [2**28, 0])
-def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(exact_bytes):
+def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeypatch, exact_bytes):
     walks = walks_of(toy(80))
 
-    def collected(**options):
+    def collected():
         pair_set = make_pair_set(80, 2, walks.length, 5, exact_bytes)
-        given = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75, "pair_set": pair_set}
-        return collect_pairs(walks, **given, **options)
+        return collect_pairs(
+            walks, walks_per_node=2, window_size=5, negative_exponent=0.75, pair_set=pair_set
+        )
 
     pairs = collected()
     full, weights = pairs.negatives, pairs.occurrences**0.75
@@ -172,7 +173,8 @@ def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(exact_b
     assert 0 < (sizes > 0).sum() == pairs.n_crowded < 80
     for u in np.flatnonzero(sizes):
         assert full.listed[full.listed_from[u] : full.listed_from[u + 1]].tolist() == outside(pairs, u)
-    some = np.diff(collected(listed_bytes=12 * int(sizes.sum()) // 2).negatives.listed_from)
+    monkeypatch.setattr("heat_neo4j.embedding.pairs.LISTED_BYTES", 12 * int(sizes.sum()) // 2)
+    some = np.diff(collected().negatives.listed_from)
     assert sizes.sum() // 2 - len(sizes) < some.sum() <= sizes.sum() // 2
     assert (some == np.minimum(sizes, some.max())).all()
 
@@ -619,9 +621,11 @@ def test_nodes_to_which_hardly_a_proposal_suits_draw_from_lists_of_all_that_do()
         assert_follows_law(crowded_graph(), node, 0, draws=5000)
 
 
-def test_lists_that_would_not_fit_are_drawn_by_the_law():
+def test_lists_that_would_not_fit_are_drawn_by_the_law(monkeypatch):
     whole = make_similarity(crowded_graph(), table_limit=0)
-    cut = make_similarity(crowded_graph(), table_limit=0, listed_bytes=0, fewest_listed=2)
+    monkeypatch.setattr("heat_neo4j.embedding.similarity._LISTED_BYTES", 0)
+    monkeypatch.setattr("heat_neo4j.embedding.similarity._FEWEST_LISTED", 2)
+    cut = make_similarity(crowded_graph(), table_limit=0)
     assert np.diff(cut.listed_from).max() == 2
     law, chances = naive.similarity(unique_words()), []
     for node in np.flatnonzero(np.diff(whole.listed_from) > 2):

@@ -330,15 +330,13 @@ def _read_coordinates(work: Work) -> Work:
 def _train(work: Work) -> Work:
     """Fit a model: in full, or from the published points."""
     session, job, graph, mode = work.session, work.job, work.state.graph, work.plan.mode
-    try:
+    with errors_as(cannot_embed, NothingToLearnError):
         if mode == FULL:
             job.model.fit(graph, on_progress=session.on_progress)
             session.clock.laps(job.model.training_["seconds"])
             record_hierarchies(job.model, graph)
             return replace(work, notes=(*work.notes, *training_notes(job.model)))
         model = fit_on(job, mode, work.state, session.clock, session.on_progress)
-    except NothingToLearnError as error:
-        raise cannot_embed(error) from error
     check_coordinates(model, graph.n_nodes, job.coordinates)
     return replace(work, model=model, notes=(*work.notes, *training_notes(model)))
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 from sklearn.base import clone
 
+from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.frames import Result
 from heat_neo4j._utils.memory import free_memory
 from heat_neo4j._utils.progress import Progress, as_progress, no_progress
@@ -153,10 +154,8 @@ def estimate_run(
         graph = store.read_graph(projection, scratch=estimator.scratch, on_progress=progress)
         check_hierarchy(estimator, graph)
         size = _with_columns(size, graph)
-    try:
+    with errors_as(cannot_embed, NothingToLearnError):
         return estimate(size, estimator, graph, perf_counter() - began, progress)
-    except NothingToLearnError as error:
-        raise cannot_embed(error) from error
 
 
 def estimate(

@@ -13,7 +13,7 @@ from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
 from heat_neo4j.embedding.cluster import connected
-from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS, NothingToLearnError
+from heat_neo4j.embedding.fitting import RUNTIME_PARAMETERS
 from heat_neo4j.embedding.hierarchical_types import find_hierarchies, require_type
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.errors import ProjectionError
@@ -46,10 +46,10 @@ class LinkModel(NamedTuple):
 NO_LINK_MODEL = LinkModel(None)
 
 
-def cannot_embed(error: NothingToLearnError) -> ProjectionError:
+def cannot_embed(why: str) -> ProjectionError:
     """Return the error of a projection that offers nothing to learn from."""
     advice = "`heat check` shows what the projection matches"
-    return ProjectionError(f"the projection cannot be embedded: {error}: {advice}")
+    return ProjectionError(f"the projection cannot be embedded: {why}: {advice}")
 
 
 def check_scheduler(model: HEAT) -> None:

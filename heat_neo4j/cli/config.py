@@ -3,12 +3,12 @@
 Flags override environment variables, which override heat.toml. The file must not hold a password.
 """
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.cli import COMMANDS
 from heat_neo4j.cli.settings import HEADINGS, settings_of
 from heat_neo4j.errors import ConfigError
@@ -106,5 +106,4 @@ def _is_kind(value: Any, kind: str) -> bool:
 
 
 def _suggestion(name: str, choices: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(choices), n=1)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(choices)
+    return did_you_mean(name, choices).removeprefix(": ") or f"known: {', '.join(choices)}"

@@ -133,17 +133,18 @@ def printed_as_json(document: Mapping[str, Any] | Sequence[Any]) -> bool:
 
 def verbosity() -> int:
     """Return how often the command got ``-v``."""
-    return _of_context(VERBOSITY)
+    return int(_meta().get(VERBOSITY, 0))
 
 
 def as_json() -> bool:
     """Return whether the command got ``--json``."""
-    return bool(_of_context(AS_JSON))
+    return bool(_meta().get(AS_JSON))
 
 
-def _of_context(key: str) -> int:
+def _meta() -> Mapping[str, Any]:
+    """Return what nested contexts of the command share; nothing outside of a command."""
     context = click.get_current_context(silent=True)
-    return 0 if context is None else context.meta.get(key, 0)
+    return {} if context is None else context.meta
 
 
 def _echo(text: str, *, err: bool = False, file: TextIO | None = None) -> None:
@@ -166,8 +167,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> None:
 
 def as_options(text: str) -> str:
     """Return a message of the Python API with the command's options in place of its parameters."""
-    context = click.get_current_context(silent=True)
-    flags: Mapping[str, str] = {} if context is None else context.meta.get(FLAGS, {})
+    flags: Mapping[str, str] = _meta().get(FLAGS, {})
     return _PARAMETER.sub(lambda found: flags.get(found[1] or found[2], found[0]), text)
 
 
@@ -213,9 +213,7 @@ class Log:
     """
 
     def __init__(self, form: Callable[[str], str] = "heat: {}".format, *, file: TextIO | None = None) -> None:
-        context = click.get_current_context(silent=True)
-        self._meta: Mapping[str, Any] = {} if context is None else context.meta
-        self._form, self._file = form, file
+        self._meta, self._form, self._file = _meta(), form, file
 
     @property
     def as_json(self) -> bool:

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.scratch import Scratch
+from heat_neo4j.attributes.kinds import example
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.joining import ENTRIES, Joined, WeightOverflowError, join, record_type
 from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Relationships
-
-_EXAMPLE_CHARACTERS = 40
 
 
 class RelationshipTable:
@@ -256,7 +255,5 @@ class _Faults:
         counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self._counts.items()))
         assert self._example is not None
         value, source, target = self._example
-        shown = repr(value)
-        if len(shown) > _EXAMPLE_CHARACTERS:
-            shown = f"{shown[:_EXAMPLE_CHARACTERS]}..."
-        return f"{counts}, e.g. {shown} from node {self._name_of(source)} to node {self._name_of(target)}"
+        ends = f"from node {self._name_of(source)} to node {self._name_of(target)}"
+        return f"{counts}, e.g. {example(value)} {ends}"

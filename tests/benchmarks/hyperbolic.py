@@ -16,7 +16,7 @@ from scipy import sparse
 
 from heat_neo4j.graph import Graph
 
-__all__ = ["edges_of", "hyperbolic_graph"]
+__all__ = ["edges_of", "hyperbolic_graph", "radii_of"]
 
 DENSITY = 0.8
 """Of radii: a node's degree exceeds k with a probability that falls as k^-1.6."""
@@ -49,13 +49,18 @@ def hyperbolic_graph(n_nodes: int, *, degree: float = 10.0, seed: int = 0) -> Gr
         Unweighted, with `ATTRIBUTES` sparse attributes.
     """
     rng = np.random.default_rng(seed)
-    shape = DENSITY / (DENSITY - 0.5)
-    rim = 2.0 * np.log(n_nodes * 2.0 * shape * shape / (np.pi * degree))
-    radius = np.arccosh(1.0 + (np.cosh(DENSITY * rim) - 1.0) * rng.random(n_nodes)) / DENSITY
+    radius, rim = radii_of(n_nodes, degree, rng)
     angle = rng.uniform(0.0, _TURN, size=n_nodes)
     ends = edges_of(radius, angle, rim)
     adjacency = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n_nodes, n_nodes))
     return Graph(adjacency=adjacency, attributes=_attributes(angle, rng))
+
+
+def radii_of(n_nodes: int, degree: float, rng: np.random.Generator) -> tuple[NDArray[np.float64], float]:
+    """Return the radii of random points, and of the disk in which each has about `degree` edges."""
+    shape = DENSITY / (DENSITY - 0.5)
+    rim = 2.0 * np.log(n_nodes * 2.0 * shape * shape / (np.pi * degree))
+    return np.arccosh(1.0 + (np.cosh(DENSITY * rim) - 1.0) * rng.random(n_nodes)) / DENSITY, rim
 
 
 def edges_of(

@@ -31,7 +31,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.estimate import estimate
 from heat_neo4j.pipeline.memory import RunSize
-from tests.benchmarks.hyperbolic import edges_of
+from tests.benchmarks.hyperbolic import edges_of, radii_of
 from tests.support.made_graph import made_graph
 
 __all__ = ["main", "make", "train"]
@@ -40,16 +40,12 @@ HELD_OUT = 200_000
 LIMIT = 4 * 2**30
 OFF = 1.5
 """By what factor an estimate may be off."""
-DENSITY = 0.8
-"""As of the hyperbolic graphs of the other benchmarks."""
 
 
 def make(folder: Path, n_nodes: int, degree: float) -> None:
     """Write a graph without attributes, and the edges that are held out of it."""
     rng = np.random.default_rng(0)
-    shape = DENSITY / (DENSITY - 0.5)
-    rim = 2.0 * np.log(n_nodes * 2.0 * shape * shape / (np.pi * degree))
-    radius = np.arccosh(1.0 + (np.cosh(DENSITY * rim) - 1.0) * rng.random(n_nodes)) / DENSITY
+    radius, rim = radii_of(n_nodes, degree, rng)
     u, v = (ends.astype(np.int32) for ends in edges_of(radius, rng.uniform(0, 2 * np.pi, n_nodes), rim))
     out = np.zeros(len(u), dtype=np.bool_)
     out[rng.choice(len(u), HELD_OUT, replace=False)] = True

@@ -462,6 +462,13 @@ def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(server, sto
 # --- two at once -------------------------------------------------------------------------------------------
 
 
+def assert_only_run(store, cypher, graph, record, points):
+    """Check that `points` are published by the run of a record, and that the model has no other."""
+    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
+    assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
+
+
 def test_of_two_runs_the_second_is_refused_and_the_first_goes_on(store, cypher, graph):
     points = random_points(N, 2)
     with store.start_run(graph, names=NAMES, batch_size=10) as first:
@@ -469,9 +476,7 @@ def test_of_two_runs_the_second_is_refused_and_the_first_goes_on(store, cypher, 
         with pytest.raises(LeaseHeld, match="model 'ring test' is being written by"):
             store.write_embedding(graph, random_points(N, 1), names=NAMES)
         record = first.publish()
-    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
-    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
-    assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
+    assert_only_run(store, cypher, graph, record, points)
 
 
 def test_a_run_whose_lease_another_took_fails_cleanly(store, cypher, graph):
@@ -487,9 +492,7 @@ def test_a_run_whose_lease_another_took_fails_cleanly(store, cypher, graph):
             record = later.publish()
         with pytest.raises(LeaseHeld, match="was taken over"):
             earlier.publish()
-    np.testing.assert_array_equal(store.read_embedding(graph, NAMES.model), points)
-    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
-    assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
+    assert_only_run(store, cypher, graph, record, points)
 
 
 def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store, cypher, graph):

@@ -173,15 +173,20 @@ def test_among_many_groups_of_blocks(dimensions, bound):
         np.testing.assert_array_equal(others[within], suited[order])
 
 
-def test_an_approximate_search_finds_most_of_the_nearest_and_none_far_beyond():
-    n, k = GROUP * BLOCK, 12
-    embedding = points(dimensions=3, scale=0.2, n=n)
+def exact_and_quick(dimensions):
+    """Return the distances and partners that an exact search finds, and those of an approximate one."""
+    n = GROUP * BLOCK
+    embedding = points(dimensions=dimensions, scale=0.2, n=n)
     columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    search = PartnerSearch(Candidates(*columns, *no_links, np.full(n, 3, dtype=np.uint8)))
+    rows = np.arange(0, n, 7)
     with WorkerThreads(2) as team:
-        search = PartnerSearch(Candidates(*columns, *no_links, np.full(n, 3, dtype=np.uint8)))
-        ask = search.nearest, np.arange(0, n, 7), k, np.inf, team, no_progress
-        (exact, nearest), (near, partner) = (ask[0](*ask[1:], epsilon=each) for each in (0.0, 1.0))
+        return [search.nearest(rows, 12, np.inf, team, no_progress, epsilon=each) for each in (0.0, 1.0)]
+
+
+def test_an_approximate_search_finds_most_of_the_nearest_and_none_far_beyond():
+    (exact, nearest), (near, partner) = exact_and_quick(dimensions=3)
     assert (near >= exact).all()
     assert (np.sinh(near / 2) <= 2.0 * np.sinh(exact / 2)).all()
     found = np.mean([np.isin(*each).mean() for each in zip(nearest, partner, strict=True)])
@@ -234,13 +239,6 @@ def test_points_that_are_near_lie_together():
 
 
 def test_search_is_exact_where_the_block_layout_depends_on_the_machine():
-    n, k = GROUP * BLOCK, 12
-    embedding = points(dimensions=PROJECTED + 1, scale=0.2, n=n)
-    columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
-    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
-    with WorkerThreads(2) as team:
-        search = PartnerSearch(Candidates(*columns, *no_links, np.full(n, 3, dtype=np.uint8)))
-        ask = search.nearest, np.arange(0, n, 7), k, np.inf, team, no_progress
-        exact, quick = (ask[0](*ask[1:], epsilon=each) for each in (0.0, 1.0))
+    exact, quick = exact_and_quick(dimensions=PROJECTED + 1)
     np.testing.assert_array_equal(exact[0], quick[0])
     np.testing.assert_array_equal(exact[1], quick[1])

@@ -62,6 +62,10 @@ class Result:
         facts = self._facts()
         return {"fact": list(facts), "value": list(facts.values())}
 
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = self._columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
 
 class Rows(list[dict[str, Any]]):
     """Rows of a result: a list of dicts with the same keys, one per row."""

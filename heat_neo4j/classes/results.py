@@ -80,10 +80,8 @@ class Predicted(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the predictions, the figures and the weights as JSON data."""
-        columns = {name: list(values) for name, values in self._columns().items()}
-        predicted = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {
-            "predicted": [{name: _plain(value) for name, value in row.items()} for row in predicted],
+            "predicted": [{name: _plain(value) for name, value in row.items()} for row in self._rows()],
             "figures": self.figures.to_dict(),
             "weights": dict(self.weights),
             "notes": list(self.notes),

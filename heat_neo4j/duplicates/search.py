@@ -82,9 +82,7 @@ class Duplicates(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs as JSON data."""
-        columns = {name: list(values) for name, values in self._columns().items()}
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {"candidates": self.n_candidates, "pairs": rows, "notes": list(self.notes)}
+        return {"candidates": self.n_candidates, "pairs": self._rows(), "notes": list(self.notes)}
 
     def _columns(self) -> dict[str, Any]:
         ends = (self.first.tolist(), self.second.tolist())

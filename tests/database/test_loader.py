@@ -205,6 +205,14 @@ def test_labels_and_keys_that_read_alike_together_have_their_own_constraints(sto
         cypher(f"DROP CONSTRAINT `heat_load_{label}__a_b`")
 
 
+def test_keys_are_as_long_as_an_index_takes(store, cypher, label, files):
+    names, longest = LoadNames(label, "TIE"), "x" * 7_998 + "é"
+    assert store.load_graph(files(f"u\tv\na\t{longest}\n", None, None), names).nodes == 2
+    with pytest.raises(WriteRefused, match=r"^id 'xxx.*…' is 8,001 bytes long, nothing was loaded: Neo4j "):
+        store.load_graph(files(f"u\tv\na\tx{longest}\n", None, None), names)
+    assert len(nodes_of(cypher, label)) == 2
+
+
 def test_numbers_become_numbers(store, cypher, label, files):
     store.load_graph(
         files("u\tv\ttime\tweight\n1\t2\t2004\t3\n2\t3\t-0.5\t4\n"), LoadNames(label, "TIE", time="year")

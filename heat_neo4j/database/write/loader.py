@@ -13,7 +13,7 @@ import numpy as np
 from neo4j import SummaryCounters
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.validation import is_integer
 from heat_neo4j.database.batch_size import BatchSize
@@ -22,6 +22,7 @@ from heat_neo4j.database.statements import load_statement, quote_identifier
 from heat_neo4j.errors import ProjectionError, WriteRefused
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST_KEY = 8_000  # bytes; the index of a constraint takes hardly more
 
 
 class Loadable(Protocol):
@@ -142,8 +143,8 @@ def load_graph(
     ------
     WriteRefused
         If existing values would be overwritten, existing nodes share a key, existing keys are strings and
-        those of the graph numbers or vice versa, a property is named like the key, or weight and time
-        have one name. Nothing was written.
+        those of the graph numbers or vice versa, a key is too long, a property is named like the key, or
+        weight and time have one name. Nothing was written.
     ProjectionError
         If relationships have several types, or another one than that of `names`.
     """
@@ -151,6 +152,12 @@ def load_graph(
     check_types(graph, names)
     if len(graph.keys) and names.key in graph.properties(0):
         raise WriteRefused(f"a property of the nodes is named {names.key!r}, like the key: rename the key")
+    for key in graph.keys:
+        if isinstance(key, str) and (length := len(key.encode())) > _LONGEST_KEY:
+            raise WriteRefused(
+                f"id {display_text(key, 40)!r} is {length:,} bytes long, nothing was loaded: Neo4j indexes "
+                f"keys of up to {_LONGEST_KEY:,}"
+            )
     if names.weight == names.time and graph.time is not None:
         raise WriteRefused(f"weight and time are both named {names.time!r}: rename the weight")
     load = _Load(connection, graph, names, as_progress(on_progress))

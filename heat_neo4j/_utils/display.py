@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 _LONGEST_LIST = 12
+_LONGEST_NAME = 240
 _MOST_CHARACTERS, _MOST_ITEMS = 2_000, 1_000  # of texts and lists in JSON data
 
 # Control and format characters (but not the two joiners that scripts and emoji need), separators of lines and
@@ -76,6 +77,19 @@ def display_text(value: Any, longest: int = 240) -> str:
         shown = ", ".join(display_text(item, longest) for item in value[:_LONGEST_LIST])
         return _cut(shown, longest - len(more)) + more
     return _cut(printable(" ".join(str(value).split())), longest)
+
+
+def display_name(name: Any, longest: int = 60) -> str:
+    """Return a node's name as one printable line of at most `longest` characters, without its middle if long.
+
+    Long names, such as those of classes and files, often differ at the end.
+
+    >>> display_name("org.neo4j.kernel.impl.index.schema.RangeIndexProvider", 30)
+    'org.neo4j.kerne…eIndexProvider'
+    """
+    text = display_text(name, _LONGEST_NAME)
+    end = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
 def format_bytes(count: float) -> str:

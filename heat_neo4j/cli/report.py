@@ -7,7 +7,7 @@ from contextlib import suppress
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.display import display_name, display_text, plural
 from heat_neo4j.cli.output import (
     facts,
     format_probability,
@@ -194,7 +194,8 @@ def pattern_lines(
 
 
 def _example(link: LinkExample) -> str:
-    source, kind, target = (display_text(name, _LONGEST) for name in link[:3])
+    source, target = display_name(link.source), display_name(link.target)
+    kind = display_text(link.type, _LONGEST)
     strength = f"distance {link.distance:.3f}"
     if link.probability is not None:
         strength = f"probability {format_probability(link.probability)}"

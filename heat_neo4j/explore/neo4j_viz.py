@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _DISK = 1_000.0  # pixels from the centre to the rim
 _SMALLEST, _GROWTH = 4.0, 3.0  # pixels of a node's radius
 _PREDICTED, _PREDICTED_WIDTH = COLOURS[3], 2.0
+_LONGEST_NAME = 40  # characters in the picture
 
 
 def to_neo4j_viz(
@@ -138,7 +139,7 @@ def _placed(
     if not isinstance(source, HEAT):
         store = store_of(source)
         published = read_published(store, model, on_progress=on_progress)
-        names = node_names(store, published, caption)
+        names = node_names(store, published, caption, _LONGEST_NAME)
         links = read_links(store, published)
         return published.graph, embed_in_plane(published, on_progress=on_progress), names, links
     check_is_fitted(source, "embedding_")
@@ -146,7 +147,7 @@ def _placed(
         raise ValueError(
             f"only 2 dimensions can be drawn, got {source.embedding_.shape[1] - 1}: HEAT(n_components=2)"
         )
-    names = [display_text(name, 40) for name in source.graph_.names]
+    names = [display_text(name, _LONGEST_NAME) for name in source.graph_.names]
     return source.graph_, source.embedding_, names, None
 
 

@@ -235,7 +235,7 @@ def label_groups(graph: Graph) -> list[str | None]:
 
 
 def node_names(
-    store: Neo4jStore, published: PublishedModel, caption: Key | None = None, longest: int = 40
+    store: Neo4jStore, published: PublishedModel, caption: Key | None = None, longest: int = 240
 ) -> list[str]:
     """Return a name for each node, one line with at most `longest` characters.
 
@@ -279,7 +279,7 @@ def names_of_rows(
     for row, element_id in ids.items():
         labels = graph.labels_at(row)
         value = projection.keys.value_of(labels, properties.get(element_id, {}))
-        names[row] = name_of(value, labels, element_id, first=projection.labels or (), longest=40)
+        names[row] = name_of(value, labels, element_id, first=projection.labels or ())
     return names
 
 

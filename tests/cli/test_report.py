@@ -113,7 +113,7 @@ def test_the_likeliest_links_of_each_pattern_follow_its_line():
     lines = list(pattern_lines(run, examples))
     place = lines.index("A-T8->B: 8")
     assert lines[place + 1] == "  a -T8-> b\\x1b[2J: probability 0.004"
-    assert lines[place + 2] == f"  {'c' * 59}… -T8-> d: distance 0.500"
+    assert lines[place + 2] == f"  {'c' * 30}…{'c' * 29} -T8-> d: distance 0.500"
     assert sum(line.startswith("  ") for line in lines) == 3
     assert list(pattern_lines(run)) == [line for line in lines if not line.startswith("  ")]
     report = RunReport(run, examples=examples).to_dict()

@@ -16,7 +16,7 @@ from heat_neo4j.pipeline import driver
 from heat_neo4j.pipeline.driver import LinkExample
 from heat_neo4j.pipeline.published_model import PublishedModel, names_of_rows, node_names
 
-COLUMNS = {"title": ["Up", None, None, None], "name": [None, "Ann " * 30, None, "Tom"], "code": [1, 2, 3, 4]}
+COLUMNS = {"title": ["Up", None, None, None], "name": [None, "Ann " * 80, None, "Tom"], "code": [1, 2, 3, 4]}
 STORE = SimpleNamespace(read_property=lambda graph, name: COLUMNS[name])
 GRAPH = Graph(
     sparse.csr_array((4, 4)),
@@ -35,7 +35,7 @@ def names(caption=None, **projection):
 
 
 def test_each_label_has_its_own_caption():
-    ann = ("Ann " * 30)[:39] + "…"
+    ann = ("Ann " * 80)[:239] + "…"
     assert names({"Movie": "title", "Person": "name"}) == ["Up", ann, "Entity 4752", "Tom"]
     assert names({"Movie": "title", "": "code"}, labels=["Movie", "Person"]) == ["Up", "2", "Movie 4752", "4"]
     assert names("title", labels=["Person"])[1:] == ["Person 4751", "Entity 4752", "Person 4753"]

@@ -6,7 +6,7 @@ import pytest
 from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from heat_neo4j._utils.display import display_number, display_text
+from heat_neo4j._utils.display import display_name, display_number, display_text
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,18 @@ from heat_neo4j._utils.display import display_number, display_text
 )  # fmt: skip
 def test_values_are_shown_for_people(value, text):
     assert display_text(value) == text
+
+
+@pytest.mark.parametrize("longest", [30, 31, 60])
+def test_long_names_keep_both_ends(longest):
+    name = "".join(chr(ord("a") + place % 26) for place in range(longest))
+    assert display_name(name, longest) == name
+    begin, end = display_name(f"{name}Z", longest).split("…")
+    assert len(begin) + len(end) == longest - 1
+    assert abs(len(begin) - len(end)) < 2
+    assert f"{name}Z".startswith(begin)
+    assert f"{name}Z".endswith(end)
+    assert display_name("new\nline") == "new line"
 
 
 def test_large_numbers_have_no_exponent():

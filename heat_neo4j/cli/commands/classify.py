@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import display_number, display_text, plural
+from heat_neo4j._utils.display import display_name, display_number, display_text, plural
 from heat_neo4j.cli.options import filter_options, model_options, option, verb_options
 from heat_neo4j.cli.output import facts, format_probability, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
@@ -88,6 +88,8 @@ def _figures(figures: ClassFigures | NumberFigures, name: str) -> list[tuple[str
 def _cell(name: str, value: Any) -> str:
     if name.endswith("probability"):
         return format_probability(value)
+    if name == "node":
+        return display_name(value)
     return display_number(value) if isinstance(value, float) else display_text(value, _LONGEST)
 
 
@@ -106,7 +108,7 @@ def _print_explanation(found: Classification, node: str) -> None:
         header = ["WEIGHT", "VALUE", "BY"]
         rows = [[f"{each['weight']:6.2f}", _cell("value", each["value"]), each["view"]] for each in evidence]
     print_line()
-    facts([(display_text(node, _LONGEST), told.format(**cells))])
+    facts([(display_name(node), told.format(**cells))])
     print_line()
     table([title.format(**cells) for title in header], rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.display import display_name, display_text, plural
 from heat_neo4j.cli.options import FILE_OUT, filter_options, model_options, option, verb_options
 from heat_neo4j.cli.output import facts, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
@@ -44,7 +44,7 @@ def show(found: Clusters, _: object = None) -> None:
                 str(each.cluster),
                 *([] if each.parent is None else [str(each.parent)]),
                 f"{each.size:,}",
-                display_text(each.name, _LONGEST),
+                display_name(each.name),
                 *([_shares(each)] if kinds else []),
                 display_text(", ".join(each.words), 2 * _LONGEST),
             )

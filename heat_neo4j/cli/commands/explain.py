@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_name, plural
 from heat_neo4j.cli.options import filter_options, model_options, verb_options
 from heat_neo4j.cli.output import facts, format_probability, headed, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
@@ -38,8 +38,8 @@ def explain(found: Explanation, options: dict[str, Any]) -> None:
 
 
 def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
-    link, names = found.link, found.link.names
-    source, target = names[link.source], names[link.target]
+    link = found.link
+    source, target = _name(found, link.source), _name(found, link.target)
     assert link.pattern is not None
     chance = _chance(link.probability) + _between(link.interval)
     yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
@@ -51,6 +51,10 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "Direction", f"{link.direction:.0%} that a link leads this way"
     radii = f"{source} {link.source_radius:.3f}, {target} {link.target_radius:.3f}"
     yield "Where", f"distance {link.distance:.3f}; from the centre: {radii}"
+
+
+def _name(found: Explanation, row: int) -> str:
+    return display_name(found.link.names[row])
 
 
 def _chance(probability: float | None) -> str:
@@ -93,22 +97,23 @@ def _shared(found: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _precedents(found: Explanation) -> Iterator[str]:
-    link, names = found.link, found.link.names
+    link = found.link
     assert link.pattern is not None
     for each in link.precedents:
         likeness = f"distance {each.distance:.3f}" if each.cosine is None else f"cosine {each.cosine:.2f}"
-        yield f"{names[each.source]} -{link.pattern.type}-> {names[each.target]}  ({likeness})"
+        ends = _name(found, each.source), _name(found, each.target)
+        yield f"{ends[0]} -{link.pattern.type}-> {ends[1]}  ({likeness})"
 
 
 def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Iterator[str]:
     from heat_neo4j.linkpred.explanation import arrows_of
 
-    link, names = found.link, found.link.names
+    link = found.link
     for way in ways:
         stops = (*way.nodes, link.target)
-        text = names[link.source]
+        text = _name(found, link.source)
         for step, stop in zip(way.steps, stops, strict=True):
-            text += f" {arrows_of(step)} {names[stop]}"
+            text += f" {arrows_of(step)} {_name(found, stop)}"
         yield f"{text}  ({plural(way.degrees[0], 'neighbour')})" if len(way.nodes) == 1 else text
     if count > len(ways):
         yield f"and {plural(count - len(ways), f'more {noun}')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.display import display_name, plural
 from heat_neo4j.cli.arguments import links_from
 from heat_neo4j.cli.options import (
     database_options,
@@ -30,7 +30,6 @@ heat duplicates --label Person --caption name --min-probability 0.9 --write
 heat cypher run same_as --property name
 """
 _SHOWN = 20
-_LONGEST = 60
 LINKS = [setting.key for setting in settings_of("links") if setting.name != "enabled"]
 
 
@@ -82,6 +81,6 @@ def duplicates(found: FoundDuplicates, options: dict[str, Any]) -> None:
 
 def _named(name: str, node: Any) -> str:
     """Return a node's name, with its key if that differs."""
-    key = display_text(node, _LONGEST)
-    text = display_text(name, _LONGEST) or key
+    key = display_name(node)
+    text = display_name(name) or key
     return text if text == key else f"{text} ({key})"

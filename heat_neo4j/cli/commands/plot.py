@@ -35,6 +35,7 @@ Rings mark hyperbolic distances from the centre: general or well connected nodes
 SOME_EDGES = "Of {all} edges, {shown} are drawn, spread evenly over all."
 FLAT = "an embedding in 2 dimensions, trained for the picture; the published one has {dimension}"
 MOST_EDGES = 50_000
+LONGEST_NAME = 40  # characters in the picture
 
 
 def _picture_options(name: str) -> Decorator[Any]:
@@ -95,7 +96,7 @@ def disk(
         published = published_model.read_published(store, model, on_progress=progress)
         graph, run = published.graph, published.run
         named = bool(key or run.projection.get("key"))
-        names = published_model.node_names(store, published, key) if named else []
+        names = published_model.node_names(store, published, key, LONGEST_NAME) if named else []
         groups = published_model.texts(store.read_property(graph, color_by)) if color_by else None
         predicted = published_model.read_predicted(store, published, links) if links else None
         points = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_name, plural
 from heat_neo4j.cli.options import filter_options, model_options, setting_options, verb_options
 from heat_neo4j.cli.output import facts, format_probability, noted, print_line, table
 from heat_neo4j.cli.verbs import verb_command
@@ -38,7 +38,7 @@ def recommend(found: Recommendations, options: dict[str, Any]) -> None:
 
 
 def _print(found: Recommendations, each: Recommended) -> None:
-    name, pattern = found.names[found.row], each.pattern
+    name, pattern = display_name(found.names[found.row]), each.pattern
     assert pattern is not None
     link = f"? -{pattern.type}-> {name}" if each.reverse else f"{name} -{pattern.type}-> ?"
     label = pattern.source if each.reverse else pattern.target
@@ -48,6 +48,6 @@ def _print(found: Recommendations, each: Recommended) -> None:
     for place, row in enumerate(each.partner.tolist()):
         chance = each.chance(place)
         shown = "-" if chance is None else format_probability(chance)
-        rows.append((str(place + 1), found.names[row], shown, f"{each.distance[place]:.4f}"))
+        rows.append((str(place + 1), display_name(found.names[row]), shown, f"{each.distance[place]:.4f}"))
     if rows:
         table(("RANK", "NAME", "PROBABILITY", "DISTANCE"), rows)

@@ -475,11 +475,11 @@ def _precedents(
         pairs = np.column_stack((np.full(len(found), node), found[:, end]))
         distance = pair_distances(embedding, pairs)
         alike = np.zeros(len(pairs)) if cosine is None else cosine.pairs(pairs)
-        by_place = not (alike > 0.0).any()
+        by_place = not (alike >= _LEAST_COSINE).any()
         order = np.argsort(distance if by_place else -alike, kind="stable")
         for row in order[:_MOST_PRECEDENTS].tolist():
             source, target = found[row].tolist()
-            if by_place or alike[row] > 0.0:
+            if by_place or alike[row] >= _LEAST_COSINE:
                 value = None if by_place else round(float(alike[row]), 4)
                 yield Precedent(source, target, value, float(distance[row]))
 

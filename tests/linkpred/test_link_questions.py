@@ -258,6 +258,15 @@ def test_precedents_are_links_of_the_most_similar_nodes(graph, points, score, pa
         assert found.distance == pytest.approx(known[3])
 
 
+def test_links_of_nodes_that_are_hardly_alike_are_no_precedents(graph, points, score):
+    values = np.eye(N)
+    values[:, 0] += 1e-3
+    values[0] = values[1] = values[2]
+    alone = replace(graph, attributes=values, attribute_names=tuple(f"a{row}" for row in range(N)))
+    link = explain_pair(points, alone, FOLLOWS, (0, 25), score.scorers(points, alone))
+    assert all(each.cosine is None or each.cosine >= 0.005 for each in link.precedents)
+
+
 def test_shared_attributes_are_those_with_the_same_value(graph, points):
     values = np.asarray(graph.attributes)
     one, other = (int(row) for row in np.flatnonzero(values[:, 0])[:2])

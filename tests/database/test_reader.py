@@ -220,7 +220,7 @@ def test_a_vector_is_one_attribute_however_it_is_read(cypher, store):
     for key, (row, numbers) in enumerate(zip(rows.tolist(), whole.tolist(), strict=True)):
         vector = {7: None, 8: []}.get(key, row)
         cypher(
-            f"CREATE (:{NODE} {{key: $key, e: $vector, i: $numbers}})",
+            f"CREATE (:{NODE} {{key: $key, e: $vector, i: $numbers, size: [1.5, 2.0, 3.0]}})",
             key=key, vector=vector, numbers=numbers,
         )  # fmt: skip
     projection = Projection([NODE], attributes=["e", "i"], key="key")
@@ -242,6 +242,8 @@ def test_a_vector_is_one_attribute_however_it_is_read(cypher, store):
         ("vector", 256, 2, "vectors of 300 numbers, projected to 256"),
         ("vector", 40, 0, "vectors of 40 numbers"),
     ]
+    (size,) = store.check(Projection([NODE], attributes=["size"], key="key")).attributes
+    assert (size["kind"], size["columns"]) == ("list of numbers", 3)
 
 
 def test_vectors_of_the_driver_are_read_as_lists():

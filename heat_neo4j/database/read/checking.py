@@ -20,6 +20,7 @@ from heat_neo4j.attributes.table import (
     described,
     odd_category,
 )
+from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.advice import key_advice, label_advice, time_advice
@@ -248,13 +249,14 @@ class _PropertyCheck:
 
     def _facts(self, attribute: Attribute, entry: Mapping[str, Any]) -> dict[str, Any]:
         label = {} if attribute.label is None else {"label": attribute.label}
-        missing = self._missing[attribute]
-        if entry["kind"] == Kind.VECTOR:
+        missing, kind = self._missing[attribute], entry["kind"]
+        if kind == Kind.VECTOR:
             missing += self._empty[attribute]
+            kind = kind if is_vector(entry) else "list of numbers"
         return {
             "property": attribute.key,
             **label,
-            "kind": entry["kind"],
+            "kind": kind,
             "columns": entry["n_columns"],
             "missing": missing,
             "holds": described(entry),

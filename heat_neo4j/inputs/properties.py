@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +27,20 @@ _LABEL = "label"
 _MOST_LABELS = 1_000
 _MOST_CATEGORIES = 10_000  # as of a projection
 _MOST_SHOWN = 12
+_PACKAGE = f"{__name__.partition('.')[0]}."
 _ADVICE = {
     "date": "convert it to dates, as pandas.to_datetime does",
     "number": "convert it to numbers, as astype(float) does, or leave it out if it is an identifier",
-    "text": "name it in text= of as_graph to read its words, or leave it out if it is an identifier",
+    "text": "name it in text= to read its words, or leave it out if it is an identifier",
 }
+
+
+def _users_level() -> int:
+    """Return the `stacklevel` by which a warning of the caller shows the user's line, not one of heat's."""
+    level, frame = 1, inspect.currentframe()
+    while (frame := frame and frame.f_back) and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level += 1
+    return level
 
 
 def poor_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
@@ -256,7 +266,7 @@ class NodeProperties:
             odd = odd_category(entry, sum(value is not None for value in columns[name]))
             if odd is not None:
                 what, kind = odd
-                warnings.warn(f"attribute {name!r} {what}: {_ADVICE[kind]}", stacklevel=2)
+                warnings.warn(f"attribute {name!r} {what}: {_ADVICE[kind]}", stacklevel=_users_level())
         return encoded
 
     @property

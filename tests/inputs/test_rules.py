@@ -401,13 +401,14 @@ def test_texts_that_make_poor_categories_are_named_with_advice():
     for values, advice in (
         (
             [f"word {row}" for row in range(n)],
-            "'about' holds 30 different strings on 30 nodes.*text= of as_graph",
+            "'about' holds 30 different strings on 30 nodes.*text= to read",
         ),
         ([f"{row}.5" for row in range(n)], "'about' holds numbers as strings.*astype"),
         (["2024-01-01"] * n, "'about' holds dates as strings.*to_datetime"),
     ):
-        with pytest.warns(UserWarning, match=advice):
+        with pytest.warns(UserWarning, match=advice) as warned:
             as_graph(ring, nodes.assign(about=values))
+        assert [each.filename for each in warned] == [__file__]
     as_graph(ring, nodes.assign(about=[f"word {row}" for row in range(n)]), text=["about"])
     as_graph(ring, nodes.assign(about=["1", "2"] * 15))
     with pytest.raises(ValueError, match="text names 'abuot', an unknown attribute: did you mean 'about'"):

@@ -40,6 +40,13 @@ def test_nearest(store, toy, words):
     assert ask(store, words + "nearest", toy.values(value=NEW)) == []
 
 
+def test_a_node_that_does_not_exist_is_named_with_the_one_that_may_be_meant(store, toy):
+    with pytest.raises(ProjectionError, match=r"there is no .* with .* 'n033' .*did you mean 'n0?3'"):
+        ask(store, "nearest", toy.values(value="n033"))
+    with pytest.raises(ProjectionError, match=r"there is no .* with .* 'nobody' in database"):
+        ask(store, "distance", toy.values(value="n03", other="nobody"))
+
+
 @pytest.mark.parametrize("i", range(N))
 def test_nearest_to_each_node_the_one_in_the_centre_and_two_at_one_point_included(store, toy, i):
     rows = ask(store, "nearest", toy.values(value=toy.names[i], k=N))

@@ -1,13 +1,16 @@
 """Run users' statements and the package's queries, with the names of a model in this database."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from heat_neo4j._utils.frames import Rows
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.published_nodes import read_scope
+from heat_neo4j.database.published_nodes import NodesByKey, read_scope
 from heat_neo4j.database.query_files import LibraryQuery, load_query
+from heat_neo4j.database.read.node_lookup import AmbiguousNodeError, find_node
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import nothing_published, read_version
 from heat_neo4j.database.statements import identifier_to_copy
@@ -75,7 +78,7 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
     ConfigError
         If there is no such query, it has no such parameter, or a required one is not given.
     ProjectionError
-        If the model is not published here, or there are no rows and no such label or property.
+        If the model is not published here, or there are no rows and no such label, property or node.
     """
     query = load_query(name)
     names, values = query.divide(parameters)
@@ -96,7 +99,19 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
             require_names(connection, *chosen)
         if "model" in values and not read_version(connection, values["model"]):
             raise nothing_published(values["model"], connection)
+        _require_nodes(connection, names, values)
     return Rows(dict(record) for record in records)
+
+
+def _require_nodes(connection: Connection, names: Mapping[str, str], values: Mapping[str, Any]) -> None:
+    """Raise UnknownNodeError if a node that a query starts from does not exist."""
+    if "label" not in names or "property" not in names:
+        return
+    nodes = NodesByKey([names["label"]], NodeKeys.of(names["property"]))
+    for node in (values.get(each) for each in ("value", "other")):
+        if isinstance(node, str | int):
+            with suppress(AmbiguousNodeError):  # the property need not be a key
+                find_node(connection, nodes, str(node), nodes.labels)
 
 
 def copy_query(connection: Connection, name: str, model: str = "heat", **names: str) -> str:

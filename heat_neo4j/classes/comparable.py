@@ -73,9 +73,10 @@ def without_telltale_words(
         telltale = (found <= _HARDLY_ANY * share * len(asked)) & (by_chance < _BY_CHANCE)
         if telltale.any():
             kept[columns] = ~telltale
-            which = plural(int(telltale.sum()), "word" if is_text(entry) else "value")
-            left_out = f"{which} of {entry['property']} left out"
-            notes.append(f"{left_out}, as hardly any of the nodes without a value has them")
+            n = int(telltale.sum())
+            left_out = f"{plural(n, 'word' if is_text(entry) else 'value')} of {entry['property']} left out"
+            them = "it" if n == 1 else "them"
+            notes.append(f"{left_out}, as hardly any of the nodes without a value has {them}")
     if not notes:
         return graph, ()
     attributes = sparse.csr_array(sparse.csr_array(attributes).multiply(kept))

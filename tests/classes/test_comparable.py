@@ -103,6 +103,18 @@ def test_words_that_classes_were_read_from_promise_nothing(kind: str, what: str)
     assert found.notes[0] == note
 
 
+def test_a_single_value_is_left_out_in_the_singular() -> None:
+    n = 400
+    has = np.column_stack((np.arange(n) < n // 4, np.arange(n) % 2 == 0)).astype(float)
+    recipe = [{"property": "spin", "kind": "category", "n_columns": 2, "missing": False}]
+    provenance = Provenance(attribute_recipe=recipe)
+    graph = Graph(sparse.csr_array((n, n)), sparse.csr_array(has), provenance=provenance)
+    known, asked = np.arange(n // 2), np.arange(n // 2, n)
+    left, notes = without_telltale_words(graph, known, asked, set())
+    assert notes == ("1 value of spin left out, as hardly any of the nodes without a value has it",)
+    assert left.attributes.sum() == n // 2
+
+
 def test_words_that_nodes_without_a_class_have_too_are_used() -> None:
     graph, values = tunes(read_from_the_title=False)
     found = predict_classes(graph, None, values)

@@ -210,7 +210,7 @@ def test_a_vector_of_zeros_leaves_the_words_their_hits(store, cypher, toy, index
         assert not store.search("p50", 20, model=toy.model, **zeros).nodes
         both = store.search("p50", 20, model=toy.model, fulltext_index=words, **zeros)
         assert both == store.search("p50", 20, model=toy.model, fulltext_index=words)
-        with pytest.raises(ProjectionError, match="dimensions"):
+        with pytest.raises(ProjectionError, match="dimension"):
             store.search("p50", model=toy.model, vector_index=cosine, vector=[1.0, 0.0])
     finally:
         cypher(f"DROP INDEX {cosine}")

@@ -44,6 +44,10 @@ from heat_neo4j.patterns import Pattern, link_limits
 
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and `min_probability` is {:g}"
+_AS_HELD_OUT = (
+    "probabilities assume that about a tenth of the links is missing; for links to come, set `time` to the "
+    "property that dates them"
+)
 _PERIOD = "a probability is the chance of a link in a period like the last, which began {}"
 _UNLIKELY = "links with a probability below `min_probability`, {:g}, are left out"
 _NONE_LIKELY = "; none remain for {}{}"
@@ -330,8 +334,8 @@ def predict_links(
         notes += (_NO_PROBABILITY.format(least),)
     elif any(len(each.pairs) < total for each, (_, total) in zip(found, limits, strict=True)):
         notes += _note_on_unlikely(least, search.unlikely)
-    if score is not None and score.since is not None:
-        notes += (_PERIOD.format(score.since),)
+    if score is not None:
+        notes += (_AS_HELD_OUT if score.since is None else _PERIOD.format(score.since),)
     if max_links is not None:
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,28 @@ def test_one_relationship_of_a_source_is_learned() -> None:
     assert rules.per_target is None
     assert rules.max_links == 300 * most
     assert (rules.one_way, rules.acyclic, rules.direct) == (None, None, None)  # no node has both roles
+
+
+def test_a_bound_of_a_type_counts_the_relationships_of_all_its_patterns() -> None:
+    function = np.arange(400)
+    owner = np.where(function < 250, 400 + function % 20, 420 + function % 30)
+    labels = {
+        "Function": np.arange(450) < 400,
+        "Module": (np.arange(450) >= 400) & (np.arange(450) < 420),
+        "Class": np.arange(450) >= 420,
+    }
+    told = function < 380  # the last twenty are not defined yet
+    graph = graph_of(450, labels, DEFINES=(owner[told], function[told]))
+    patterns = [Pattern(each, "DEFINES", "Function") for each in ("Module", "Class")]
+    rules = learn_schema_rules(graph, patterns)
+    for each in patterns:
+        assert rules.full(graph, each)[Rule.PER_TARGET].tolist() == [*told.tolist(), *[False] * 50]
+    pairs = np.array([[400, 300], [400, 390], [420, 390], [420, 391]])
+    found = rules.apply(graph, patterns, np.array([0, 0, 1, 1]), pairs, np.array([4.0, 2.0, 3.0, 1.0]))
+    assert found.kept.tolist() == [False, False, True, True]
+    assert rules.sentences()[0].startswith(
+        "each Function has at most one incoming DEFINES from a Module or others (380 of 380 have one, 0 more;"
+    )
 
 
 def test_thirty_relationships_teach_no_bound() -> None:
@@ -233,21 +256,26 @@ def ruled_proposals(
     links = st.lists(st.tuples(node, node), max_size=12).map(
         lambda each: np.array(each, int).reshape(-1, 2).T
     )
-    graph = graph_of(n, R=draw(links), S=draw(links))
-    patterns = [A_TO_A, Pattern("A", "S", "A")]
+    labels = {"A": np.ones(n, bool), "B": np.arange(n) < draw(st.integers(1, n))}
+    graph = graph_of(n, labels, R=draw(links), S=draw(links))
+    patterns = [A_TO_A, Pattern("A", "S", "A"), Pattern("B", "R", "A")]
     bound = st.none() | st.builds(Bound, st.integers(1, 2), st.just(90), st.just(EVIDENCE))
+    bounds = [[draw(bound) for _ in patterns] for _ in range(2)]
+    for of_end in bounds:
+        if of_end[0] is not None and draw(st.booleans()):
+            of_end[0] = of_end[2] = replace(of_end[0], of_type=True)
     evidence = st.sampled_from([None, EVIDENCE])
     rules = SchemaRules(
         tuple(
             PatternRules(
-                pattern, draw(st.integers(0, 6)), draw(bound), draw(bound), draw(evidence), draw(evidence),
-                draw(evidence),
+                pattern, draw(st.integers(0, 6)), *both, draw(evidence), draw(evidence), draw(evidence),
                 tuple(Exclusion(other, way, EVIDENCE) for way in (True, False) if draw(st.booleans())),
             )
-            for pattern, other in zip(patterns, "SR", strict=True)
+            for pattern, other, *both in zip(patterns, "SRS", *bounds, strict=True)
         )
     )  # fmt: skip
-    proposals = draw(st.lists(st.tuples(st.integers(0, 1), node, node, st.integers(0, 3)), max_size=25))
+    proposals = draw(st.lists(st.tuples(st.integers(0, 2), node, node, st.integers(0, 3)), max_size=25))
+    proposals = [each for each in proposals if labels[patterns[each[0]].source][each[1]]]
     pattern, u, v, score = np.array(proposals, dtype=np.int64).reshape(-1, 4).T
     return graph, rules, patterns, pattern, np.column_stack((u, v)), score.astype(float)
 
@@ -271,16 +299,23 @@ def plain_selection(
     for i in in_order:
         place, (u, v) = int(pattern[i]), pairs[i].tolist()
         own, ruled = links[patterns[place].type], rules.rules[place]
+        of_type = [p for p, each in enumerate(patterns) if each.type == patterns[place].type]
         chosen = [(a, b) for _, p, a, b in kept if p == place]
         others = [(patterns[p].type, p, a, b) for _, p, a, b in kept if p != place and {a, b} == {u, v}]
         excluded = {(each.type, each.same_way) for each in ruled.exclusions}
+        counted = {
+            False: [*(pair for pair in own if graph.labels[patterns[place].source][pair[0]]), *chosen],
+            True: [*own, *((a, b) for _, p, a, b in kept if p in of_type)],
+        }
         if (
             u == v
             or (u, v) in own
-            or {(u, v), (v, u)} & set(chosen)
+            or any({a, b} == {u, v} for _, p, a, b in kept if p in of_type)
             or len(chosen) >= ruled.max_links
-            or (ruled.per_source and sum(a == u for a, _ in own + chosen) >= ruled.per_source.most)
-            or (ruled.per_target and sum(b == v for _, b in own + chosen) >= ruled.per_target.most)
+            or any(
+                bound and sum(pair[end] == (u, v)[end] for pair in counted[bound.of_type]) >= bound.most
+                for end, bound in enumerate((ruled.per_source, ruled.per_target))
+            )
             or (ruled.one_way and (v, u) in own)
             or (ruled.acyclic and ((v, u) in own or leads(graph.n_nodes, own, v, u)))
             or (ruled.direct and leads(graph.n_nodes, own, u, v))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -38,8 +39,9 @@ def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> Sche
     end of a 95 % interval (Clopper and Pearson), and at most a fifth of the number expected by chance. A few
     dozen relationships are therefore too few. The rules of a pattern:
 
-    - At most one relationship per source, or per target: nodes with one hardly ever have more.
-      Chance: relationships spread evenly over the nodes of the label.
+    - At most one relationship per source, or per target: nodes with one hardly ever have more. Where that
+      holds for the whole type, relationships of its other patterns count, too: a function is defined in a
+      module or in a class. Chance: relationships spread evenly over the nodes of the label.
     - One way: relationships of the pattern are hardly ever reciprocated.
     - No cycles: relationships are hardly ever on a cycle of their type. Chance: shuffled targets.
     - No shortcuts: hardly any relationship joins two nodes that a chain of two or more of the type joins.
@@ -120,9 +122,15 @@ class _Learner:
         )
 
     def _bound(self, pattern: Pattern, end: int) -> Bound | None:
-        counts = counts_at(self._graph, pattern, end)
-        n_nodes = int(np.count_nonzero(ends_of(self._graph, pattern)[end]))
-        some = counts[counts > 0]
+        """Return the bound of the whole type if it has one and other patterns, or else of the pattern."""
+        is_end = ends_of(self._graph, pattern)[end]
+        own, of_type = (counts_at(self._graph, pattern, end, of_type=each)[is_end] for each in (False, True))
+        is_wider = not np.array_equal(own, of_type)
+        bound = self._bound_of(of_type) if is_wider else None
+        return self._bound_of(own) if bound is None else replace(bound, of_type=True)
+
+    def _bound_of(self, counts: Rows) -> Bound | None:
+        n_nodes, some = len(counts), counts[counts > 0]
         most = int(np.median(some))
         n_full = int(np.count_nonzero(some == most))
         by_chance = n_nodes * float(pdtrc(most, counts.sum() / n_nodes))  # Poisson's tail

@@ -81,6 +81,11 @@ class LinksOfType:
         return found[:n]
 
 
-def counts_at(graph: Graph, pattern: Pattern | None, end: int) -> Rows:
-    """Return each node's number of relationships of a pattern as source (0) or target (1)."""
-    return np.bincount(relationships_of(graph, pattern)[end], minlength=graph.n_nodes)
+def counts_at(graph: Graph, pattern: Pattern | None, end: int, *, of_type: bool = False) -> Rows:
+    """Return each node's number of relationships of a pattern as source (0) or target (1).
+
+    With `of_type`, all relationships of the type count.
+    """
+    if not of_type or pattern is None or graph.relationships is None:
+        return np.bincount(relationships_of(graph, pattern)[end], minlength=graph.n_nodes)
+    return np.bincount(graph.relationships.of(pattern.type)[end], minlength=graph.n_nodes)

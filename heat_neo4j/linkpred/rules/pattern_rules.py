@@ -44,6 +44,9 @@ class Bound:
     most: int
     n_full: int  # nodes with exactly that number
     evidence: Evidence  # nodes with at least one relationship; those with more than `most` are exceptions
+    of_type: bool = (
+        False  # whether all relationships of the type count, whatever the label at their other end
+    )
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,9 @@ class PatternRules:
                 most = "one" if bound.most == 1 else f"{bound.most:,}"
                 seen = bound.evidence
                 numbers = f"{bound.n_full:,} of {seen.n:,} have {most}, {seen.n_exceptions:,} more"
-                text = f"each {holder} has at most {most} {what} ({numbers}; {seen.by_chance:,.0f} by chance)"
-                yield rule, text
+                others = " or others" if bound.of_type else ""
+                numbers += f"; {seen.by_chance:,.0f} by chance"
+                yield rule, f"each {holder} has at most {most} {what}{others} ({numbers})"
         if self.one_way is not None:
             yield Rule.ONE_WAY, f"{whole} is one-way ({_of(self.one_way)} are reciprocated)"
         if self.acyclic is not None:

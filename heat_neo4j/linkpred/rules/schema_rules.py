@@ -16,7 +16,7 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import CandidatePairs
 from heat_neo4j.linkpred.rules.links_of_type import LinksOfType, counts_at
-from heat_neo4j.linkpred.rules.pattern_rules import PatternRules, Rule
+from heat_neo4j.linkpred.rules.pattern_rules import Bound, PatternRules, Rule
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -119,11 +119,11 @@ class SchemaRules:
         KeyError
             If the pattern has no rules.
         """
-        rules, found = self._of(pattern), {}
-        ends = {Rule.PER_SOURCE: rules.per_source, Rule.PER_TARGET: rules.per_target}
-        for end, (rule, bound) in enumerate(ends.items()):
-            nobody = np.zeros(graph.n_nodes, dtype=np.bool_)
-            found[rule] = nobody if bound is None else counts_at(graph, pattern, end) >= bound.most
+        found = {}
+        for end, rule in enumerate((Rule.PER_SOURCE, Rule.PER_TARGET)):
+            found[rule] = np.zeros(graph.n_nodes, dtype=np.bool_)
+            if bound := self._bound(pattern, end):
+                found[rule] = counts_at(graph, pattern, end, of_type=bound.of_type) >= bound.most
         return found
 
     def excluded(self, graph: Graph, pattern: Pattern | None) -> sparse.csr_array:
@@ -289,17 +289,27 @@ class SchemaRules:
     def _room(
         self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, end: int
     ) -> tuple[Rows, Rows]:
-        """Group the proposals by pattern and one end; return each one's group and each group's capacity."""
+        """Group the proposals by one end and its bound; return each one's group and each group's capacity.
+
+        Patterns of a type share a bound of that type.
+        """
         group, room, n_groups = np.full(len(pairs), -1, dtype=np.int64), [np.empty(0, np.int64)], 0
+        sharing: dict[Pattern | str | None, list[int]] = {}
         for place, each in enumerate(patterns):
-            bound = self._of(each).per_target if end else self._of(each).per_source
-            own = np.flatnonzero(pattern == place)
-            if bound is not None:
-                nodes, which = np.unique(pairs[own, end], return_inverse=True)
-                group[own] = n_groups + which
-                room.append(bound.most - counts_at(graph, each, end)[nodes])
-                n_groups += len(nodes)
+            if bound := self._bound(each, end):
+                sharing.setdefault(each.type if each and bound.of_type else each, []).append(place)
+        for places in sharing.values():
+            first, own = patterns[places[0]], np.flatnonzero(np.isin(pattern, places))
+            bound = self._bound(first, end)
+            assert bound is not None
+            nodes, which = np.unique(pairs[own, end], return_inverse=True)
+            group[own] = n_groups + which
+            room.append(bound.most - counts_at(graph, first, end, of_type=bound.of_type)[nodes])
+            n_groups += len(nodes)
         return group, np.concatenate(room)
+
+    def _bound(self, pattern: Pattern | None, end: int) -> Bound | None:
+        return self._of(pattern).per_target if end else self._of(pattern).per_source
 
     def _exclusive(self, patterns: Sequence[Pattern | None]) -> NDArray[np.bool_]:
         """Return whether two patterns exclude each other, shape (P, P, 2): [opposite, same direction]."""

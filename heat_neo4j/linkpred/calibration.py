@@ -186,11 +186,18 @@ class Reliability:
         return replace(self, **{name: tuple(column.tolist()) for name, column in scaled.items()})
 
     def at_most(self, most: Reliability) -> Self:
-        """Return the shares, none of them above that of another curve at the same score."""
-        pairs, scores = np.array(self.n_pairs), np.array(self.log_odds)
-        bounds = {name: most._at(scores, getattr(most, name)) for name in _SHARES}
-        own = {name: np.minimum(getattr(self, name), bound) for name, bound in bounds.items()}
-        own["n_links"] = np.minimum(self.n_links, pairs * bounds["probability"])
+        """Return the ratios of held-out links to other pairs, none above the share of another curve there.
+
+        Those of `_among_others` have no other bound than 1, and are reduced from a third up.
+        """
+        scores, pairs = np.array(self.log_odds), np.array(self.n_pairs)
+
+        def bounded(share: Array, name: str) -> Array:
+            own = _among_all(share)
+            return np.minimum(own / np.maximum(1.0 - own, _LEAST), most._at(scores, getattr(most, name)))
+
+        own = {name: bounded(np.array(getattr(self, name)), name) for name in _SHARES}
+        own["n_links"] = pairs * bounded(np.array(self.n_links) / pairs, "probability")
         return replace(self, **{name: tuple(column.tolist()) for name, column in own.items()})
 
     def shift_of(self, log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> float:

@@ -282,19 +282,25 @@ def test_a_borrowed_curve_is_scaled_to_the_links_among_the_best_pairs() -> None:
     assert 0.0 < scaled.probability[-1] < 0.1 * curve.probability[-1]
 
 
-def test_no_share_of_a_curve_is_above_that_of_the_curve_that_limits_it() -> None:
-    curve, most = (reliability(*scored_pairs(seed, 5000)[:2], np.ones(5000), PARTS[:5000]) for seed in (1, 2))
-    most = replace(
-        most, **{name: tuple(0.5 * np.array(getattr(most, name))) for name in ("probability", "low")}
-    )
-    found = curve.at_most(most)
-    np.testing.assert_allclose(
-        found.probability, np.minimum(curve.probability, most.at(np.array(curve.log_odds)))
-    )
-    np.testing.assert_allclose(found.low, np.minimum(curve.low, most.interval(np.array(curve.log_odds))[0]))
-    assert (np.diff(found.probability) >= 0.0).all()
-    assert found.n_pairs == curve.n_pairs
-    np.testing.assert_allclose(curve.at_most(curve).probability, curve.probability)
+def test_a_limited_curve_is_the_ratio_of_held_out_links_to_other_pairs() -> None:
+    columns = *scored_pairs(1, 5000)[:2], np.ones(5000), PARTS[:5000]
+    share, curve = (reliability(*columns, lacks_as_many=lacks) for lacks in (False, True))
+    ratio = np.array(share.probability) / (1.0 - np.array(share.probability))
+    reduced = np.array(share.probability) > 1.0 / 3.0
+    assert reduced.any()
+    assert (np.array(curve.probability)[reduced] < np.minimum(ratio, 1.0)[reduced]).all()
+    for limit in (0.4, 0.9):
+        most = replace(share, **{name: (limit,) * len(share.low) for name in ("probability", "low", "high")})
+        found, limits = curve.at_most(most), most.at(np.array(curve.log_odds))
+        np.testing.assert_allclose(found.probability, np.minimum(ratio, limits))
+        observed = np.array(share.n_links) / np.array(share.n_pairs)
+        np.testing.assert_allclose(
+            np.array(found.n_links) / curve.n_pairs,
+            np.minimum(observed / np.maximum(1.0 - observed, 1e-9), limits),
+            rtol=1e-6,
+        )
+        assert (np.diff(found.probability) >= 0.0).all()
+        assert found.n_pairs == curve.n_pairs
 
 
 @pytest.mark.parametrize(("by", "found"), [(-1.0, -1.0), (0.0, 0.0), (2.0, 2.0), (50.0, 5.0), (-50.0, -5.0)])

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from typing import Any
 
 _LONGEST_LIST = 12
-_LONGEST_NAME = 240
 _MOST_CHARACTERS, _MOST_ITEMS = 2_000, 1_000  # of texts and lists in JSON data
 
 # Control and format characters (but not the two joiners that scripts and emoji need), separators of lines and
@@ -87,7 +86,7 @@ def display_name(name: Any, longest: int = 60) -> str:
     >>> display_name("org.neo4j.kernel.impl.index.schema.RangeIndexProvider", 30)
     'org.neo4j.kerne…eIndexProvider'
     """
-    text = display_text(name, _LONGEST_NAME)
+    text = display_text(name)
     end = (longest - 1) // 2
     return text if len(text) <= longest else f"{text[: longest - 1 - end]}…{text[-end:]}"
 

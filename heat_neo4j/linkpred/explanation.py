@@ -25,7 +25,9 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import relationships_of
 from heat_neo4j.linkpred.features import Feature
 from heat_neo4j.linkpred.link_score import Contribution
-from heat_neo4j.linkpred.recommendation import Scorers, patterns_at
+from heat_neo4j.linkpred.recommendation import Scorers, patterns_at, probability_among_rivals
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -330,17 +332,20 @@ def explain_likeliest(
     if not fitting:
         return None
     typed = [pattern for pattern in fitting if pattern is not None]  # none in an undirected graph
+    rules = learn_schema_rules(graph, fitting)
     if scorers is None:
         weights = {pattern: float(len(relationships_of(graph, pattern)[0])) for pattern in typed}
     else:
         scorers, rows = cache(scorers), np.array([pair], dtype=np.int64)
         weights = {
-            pattern: float(scorer.probability(float(scorer.pairs(rows)[0])))
+            pattern: float(
+                probability_among_rivals(scorer, rules, graph, pattern, rows, scorer.pairs(rows))[0]
+            )
             for pattern in typed
             for scorer in [scorers(pattern)]
         }
     typed.sort(key=weights.__getitem__, reverse=True)
-    found = explain_pair(embedding, graph, typed[0] if typed else None, pair, scorers, names)
+    found = explain_pair(embedding, graph, typed[0] if typed else None, pair, scorers, names, rules)
     chances = {} if scorers is None else weights
     return replace(found, alternatives=tuple((pattern, chances.get(pattern)) for pattern in typed[1:]))
 
@@ -353,10 +358,12 @@ def explain_pair(
     pair: tuple[int, int],
     scorers: Scorers | None = None,
     names: Sequence[Any] = (),
+    rules: SchemaRules | None = None,
 ) -> LinkExplanation:
     """Explain the link of a pattern between two rows (source, target), whether or not it exists.
 
-    `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows.
+    `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows. By
+    default, `rules` are learned from the graph.
     """
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
@@ -368,7 +375,13 @@ def explain_pair(
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
         log_odds = float(scorer.pairs(pairs)[0])
-        probability, interval = float(scorer.probability(log_odds)), scorer.interval(log_odds)
+        rules = rules or learn_schema_rules(graph, (pattern,))
+        probability = float(
+            probability_among_rivals(scorer, rules, graph, pattern, pairs, np.array([log_odds]))[0]
+        )
+        less = probability / max(float(scorer.probability(log_odds)), np.finfo(np.float64).tiny)
+        interval = scorer.interval(log_odds)
+        interval = interval and (less * interval[0], less * interval[1])
         ways = scorer.direction_log_odds(pairs)
         direction = None if ways is None else float(expit(ways)[0])
     ties, kind = _Ties(graph), None if pattern is None else pattern.type

@@ -108,7 +108,8 @@ class LinkScore:
         The same as `common` for each pattern, by its text ("" for an undirected graph).
     reliability : mapping of str to Reliability
         Calibration of each pattern: the share of links at each score. Patterns with few held-out links have
-        the curve of all patterns together, scaled to the links among their best pairs.
+        the curve of all patterns together, scaled to the links among their best pairs. If rules allow a node
+        one link, only its likeliest pair counts.
     direction_features : tuple of str
         Direction features.
     direction_width : tuple of float
@@ -484,6 +485,7 @@ class _Measured(NamedTuple):
     share: Array
     is_lost: NDArray[np.bool_]
     is_reopened: NDArray[np.bool_]
+    one_link: Rows
 
     @classmethod
     def of(cls, sample: Sample, log_odds: Array) -> _Measured:
@@ -498,7 +500,21 @@ class _Measured(NamedTuple):
             sample.share[own],
             np.asarray(sample.is_lost[own].any(axis=1)),
             sample.is_reopened[own],
+            sample.one_link[own],
         )
+
+    def likeliest(self) -> _Measured:
+        """Leave out the pairs of a node that has at most one link to which another of its pairs is preferred.
+
+        Rules drop them, so a probability measured on them, too, would be too low.
+        """
+        kept = np.ones(len(self.log_odds), dtype=np.bool_)
+        for nodes in self.one_link.T:
+            order = np.lexsort((-self.log_odds, nodes))
+            is_first = np.diff(nodes[order], prepend=-1) != 0
+            kept[order] &= is_first | (nodes[order] < 0)
+        columns: dict[str, Any] = {name: column[kept] for name, column in self._asdict().items()}
+        return _Measured(**columns)
 
     def shift_of(self, apart: NDArray[np.bool_]) -> float:
         """Return what to add to the scores of the pairs `apart`, for as many links as others have."""
@@ -552,6 +568,7 @@ def _curves(
     measured: Mapping[str, _Measured], samples: Mapping[str, Sample], *, lacks_as_many: bool
 ) -> dict[str, Reliability]:
     """Return each pattern's reliability; with few links, that of all patterns, scaled."""
+    measured = {name: each.likeliest() for name, each in measured.items()}
     every = _Measured(*map(np.concatenate, zip(*measured.values(), strict=True)))
     together = every.of_whole_graph(lacks_as_many=lacks_as_many)
     if together[1].sum() < _FEWEST:

@@ -113,19 +113,52 @@ def likeliest_partners(
         ranking = by_distance if scorer is None else scorer
         scores = (ranking.reversed() if reverse else ranking).between(own, others).rows(0, 1)[0]
         best = np.argsort(-scores, kind="stable")[:k]
+        pairs = np.column_stack((np.full(len(best), row), others[best]))[:, :: -1 if reverse else 1]
+        chance = None if scorer is None else scorer.probability(scores[best])
+        if scorer is not None and rules is not None:
+            chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, scores[best])
         found.append(
             Recommended(
                 pattern,
                 reverse,
                 others[best],
-                pair_distances(embedding, np.column_stack((np.full(len(best), row), others[best]))),
-                None if scorer is None else scorer.probability(scores[best]),
+                pair_distances(embedding, pairs),
+                chance,
                 len(others),
                 left_out,
                 bool(has_role),
             )
         )
     return found
+
+
+def probability_among_rivals(
+    scorer: LinkScorer,
+    rules: SchemaRules,
+    graph: Graph,
+    pattern: Pattern | None,
+    pairs: Rows,
+    log_odds: Array,
+) -> Array:
+    """Return the probability of each pair of a pattern, shape (m,), given its log odds.
+
+    If rules allow a node one link, the calibration is that of its likeliest pair. Its other pairs are as much
+    less probable as their odds are lower.
+    """
+    chance, ends = scorer.probability(log_odds), np.flatnonzero(rules.allow_one(pattern))
+    if not ends.size:
+        return chance
+    opened = rules.open(graph, candidate_pairs(graph, pattern))
+    for end in ends:
+        ranking, others = (scorer.reversed(), opened.sources) if end else (scorer, opened.targets)
+        for node in np.unique(pairs[:, end]):
+            allowed = opened.allowed(np.array([node]), others, reverse=bool(end))[0]
+            rivals = ranking.between(np.array([node]), others[allowed]).rows(0, 1)[0]
+            own = pairs[:, end] == node
+            best = np.maximum(rivals.max(initial=-np.inf), log_odds[own])
+            less = scorer.probability(best) * np.exp(log_odds[own] - best)
+            chance[own] = np.minimum(chance[own], less)
+    return chance
 
 
 @one_blas_thread()

@@ -58,6 +58,7 @@ class Sample(NamedTuple):
     share: Array = np.empty(0)  # product of these shares over the isolated ends of a pair
     is_lost: NDArray[np.bool_] = np.empty((0, 2), dtype=np.bool_)  # the source, the target has lost all edges
     is_reopened: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # an end has lost the only link it may have
+    one_link: Rows = np.empty((0, 2), dtype=np.int64)  # ends that rules allow one link; -1 for other ends
 
     @property
     def fold(self) -> Rows:
@@ -90,7 +91,12 @@ class Sample(NamedTuple):
                 columns[name] = sum(own)
         places = [sample.place + start for sample, start in zip(samples, starts, strict=False)]
         shares = np.mean([sample.share_linked for sample in samples], axis=0)
+        n = 1 + max(int(sample.one_link.max(initial=-1)) for sample in samples)
+        ends = [
+            np.where(each.one_link < 0, -1, each.one_link + time * n) for time, each in enumerate(samples)
+        ]
         columns |= {"place": np.concatenate(places), "share_linked": tuple(shares.tolist())}
+        columns["one_link"] = np.concatenate(ends)
         columns["is_fitted"] &= columns["is_link"] | np.concatenate(
             [np.arange(len(sample.pairs)) % times == time for time, sample in enumerate(samples)]
         )
@@ -165,6 +171,7 @@ def _sample(
     is_lost = split.train.degrees[pairs] == 0
     standing = of_source[pairs[:, 0]] * of_target[pairs[:, 1]]
     full = list(rules.full(graph, pattern).values())
+    has_one = rules.allow_one(pattern)
     of_open, is_reopened = _of_open(split, asked, full, drawn, held[~is_measured])
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
@@ -184,6 +191,7 @@ def _sample(
         share=np.where(is_lost, share_linked, 1.0).prod(axis=1),
         is_lost=is_lost,
         is_reopened=is_reopened,
+        one_link=np.where(has_one, pairs, -1),
         offset=drawn.offset + np.where(is_lost.any(axis=1), 0.0, np.log(oversampled)),
         values=np.column_stack(values),
         direction=direction,

@@ -28,6 +28,7 @@ from heat_neo4j.linkpred.explanation import FAMILIES, MEANINGS, explain_pair
 from heat_neo4j.linkpred.features import AGES, APART, FEATURES, ISOLATED, NAMED
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline import link_questions
 from heat_neo4j.pipeline.fit import fit_link_model
@@ -112,6 +113,52 @@ def test_the_likeliest_partners_are_the_best_of_all_that_are_not_joined(
     else:
         assert found.probability is None
         assert found.chance(0) is None
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_of_rivals_for_a_nodes_one_link_only_the_likeliest_has_the_probability_of_its_score(backward):
+    draw, films, n = np.random.default_rng(0), np.arange(300), 340
+    directors = 300 + (films % 8) * 5 + draw.integers(0, 5, 300)
+    is_known = draw.random(300) < 0.9
+    ends = (films[is_known], directors[is_known])[:: -1 if backward else 1]
+    labels = {"Film": np.arange(n) < 300, "Director": np.arange(n) >= 300}
+    graph = Graph(
+        sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n)),
+        attributes=np.eye(8)[np.append(films % 8, np.arange(40) // 5)],
+        labels=labels,
+        relationships=Relationships.from_pairs({"BY": ends}),
+    )
+    pattern = Pattern(*(("Director", "BY", "Film") if backward else ("Film", "BY", "Director")))
+    model = HEAT(n_components=3, walks_per_node=4, walk_length=20, random_state=0, n_threads=1).fit(graph)
+    points, score = model.embedding_, link_score([embed_without(model, graph)], graph)
+    scorers, rules = score.scorers(points, graph), learn_schema_rules(graph, [pattern])
+    assert rules.allow_one(pattern) == (not backward, backward)
+    film = int(films[~is_known][0])
+    (found,) = likeliest_partners(
+        points, graph, [pattern], film, 5, reverse=backward, scorers=scorers, rules=rules
+    )
+    pairs = np.column_stack((np.full(5, film), found.partner))[:, :: -1 if backward else 1]
+    odds = scorers(pattern).pairs(pairs)
+    first = scorers(pattern).probability(odds[0])
+    assert found.probability[0] == first
+    np.testing.assert_allclose(found.probability, first * np.exp(odds - odds[0]), rtol=1e-9)
+    for pair, probability in zip(pairs, found.probability, strict=True):
+        link = explain_pair(points, graph, pattern, tuple(pair), scorers)
+        assert link.probability == pytest.approx(probability)
+        assert link.interval[0] <= link.probability <= link.interval[1]
+    # Asked from the other end, a director's likeliest film can have likelier directors.
+    (other,) = likeliest_partners(
+        points,
+        graph,
+        [pattern],
+        int(found.partner[1]),
+        40,
+        reverse=not backward,
+        scorers=scorers,
+        rules=rules,
+    )
+    (place,) = np.flatnonzero(other.partner == film)
+    assert other.probability[place] == pytest.approx(found.probability[1])
 
 
 def test_a_node_that_is_linked_with_all_has_no_recommendation(points, score, graph):

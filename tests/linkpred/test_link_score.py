@@ -26,6 +26,7 @@ from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_s
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.rankings import MostSources
+from heat_neo4j.linkpred.recommendation import probability_among_rivals
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
@@ -277,7 +278,27 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
         offset=np.zeros(n),
         direction=direction,
         one_way=is_link,
+        standing=np.ones(n),
+        share=np.ones(n),
+        is_lost=np.zeros((n, 2), dtype=np.bool_),
+        is_reopened=np.zeros(n, dtype=np.bool_),
+        one_link=np.full((n, 2), -1),
     )
+
+
+def test_of_a_node_with_at_most_one_link_only_the_likeliest_pair_calibrates() -> None:
+    rng = np.random.default_rng(0)
+    sample, log_odds = made_sample(0, 30, 270, 1.0), rng.normal(size=300)
+    every = module._Measured.of(sample, log_odds)
+    assert len(every.likeliest().log_odds) == 300
+    nodes = np.where([True, False], rng.integers(0, 40, size=(300, 2)), -1)
+    found = module._Measured.of(sample._replace(one_link=nodes), log_odds).likeliest()
+    best = {max(log_odds[nodes[:, 0] == node]) for node in np.unique(nodes[:, 0])}
+    assert sorted(found.log_odds) == sorted(best)
+    # A sample of another time has the same nodes with other links.
+    twice = sampling.Sample.joined([sample._replace(one_link=nodes)] * 2)
+    both = module._Measured.of(twice, np.append(log_odds, log_odds)).likeliest()
+    assert sorted(both.log_odds) == sorted([*best, *best])
 
 
 def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_own() -> None:
@@ -742,10 +763,15 @@ def test_a_source_that_lost_its_only_target_is_not_measured_but_its_link_is(per_
         relationships=Relationships.from_pairs(ends),
     )
     score = fit_link_score(MODEL, graph)
-    scorer = score.scorers(MODEL.fit(graph).embedding_, graph)(Pattern("Film", "BY", "Director"))
+    pattern = Pattern("Film", "BY", "Director")
+    scorer, rules = (
+        score.scorers(MODEL.fit(graph).embedding_, graph)(pattern),
+        learn_schema_rules(graph, [pattern]),
+    )
     pairs = np.array([(u, v) for u in films[~is_known] for v in range(n_films, n_films + n_directors)])
+    found = probability_among_rivals(scorer, rules, graph, pattern, pairs, scorer.pairs(pairs))
     is_true = pairs[:, 1] == directors[pairs[:, 0]]
-    assert scorer.probability(scorer.pairs(pairs)).sum() == pytest.approx(is_true.sum(), rel=0.35)
+    assert found.sum() == pytest.approx(is_true.sum(), rel=0.35)
 
 
 def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:

@@ -126,6 +126,29 @@ class SchemaRules:
                 found[rule] = counts_at(graph, pattern, end, of_type=bound.of_type) >= bound.most
         return found
 
+    def allow_one(self, pattern: Pattern | None) -> tuple[bool, bool]:
+        """Return whether each source, and each target, has at most one relationship of a pattern.
+
+        Parameters
+        ----------
+        pattern : Pattern, optional
+            A pattern with rules.
+
+        Returns
+        -------
+        tuple of bool
+
+        Raises
+        ------
+        KeyError
+            If the pattern has no rules.
+        """
+        per_source, per_target = (self._bound(pattern, end) for end in (0, 1))
+        return (
+            per_source is not None and per_source.most == 1,
+            per_target is not None and per_target.most == 1,
+        )
+
     def excluded(self, graph: Graph, pattern: Pattern | None) -> sparse.csr_array:
         """Return a matrix, (N, N), that is nonzero at pairs joined by a type that excludes the pattern.
 

@@ -112,7 +112,7 @@ def sinh(x: ArrayLike) -> Any:
 
 @njit(cache=True, nogil=True)
 def interpolated(x: Array, knots: Array, heights: Array) -> Array:
-    """Interpolate linearly between strictly increasing knots, constant outside; shape (m,).
+    """Interpolate linearly between strictly increasing knots, constant outside, 0 at NaN; shape (m,).
 
     Same as NumPy's interp, in a third of its time.
     """
@@ -125,6 +125,8 @@ def interpolated(x: Array, knots: Array, heights: Array) -> Array:
             values[i] = heights[0]
         elif x[i] >= knots[last]:
             values[i] = heights[last]
+        elif np.isnan(x[i]):
+            values[i] = 0.0
         else:
             k = 0
             for place in range(1, last):

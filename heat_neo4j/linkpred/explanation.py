@@ -108,6 +108,11 @@ _LONGEST = 40  # characters of a name in a line
 _LEAST_COSINE = 0.005  # smaller ones would be printed as 0.00
 
 
+def meaning_of(feature: str) -> str:
+    """Return a feature in plain English."""
+    return MEANINGS.get(feature) or f"difference of numbers: {feature}"
+
+
 class Tie(NamedTuple):
     """A relationship between two nodes, from the first to the second (`forward`) or back."""
 
@@ -234,8 +239,7 @@ class LinkExplanation:
             "interval": None if self.interval is None else list(self.interval),
             "log_odds": self.log_odds,
             "contributions": [
-                {**part._asdict(), "meaning": MEANINGS.get(part.feature, part.feature)}
-                for part in self.contributions
+                {**part._asdict(), "meaning": meaning_of(part.feature)} for part in self.contributions
             ],
             "direction": self.direction,
             "joined": [str(tie) for tie in self.joined],
@@ -281,7 +285,7 @@ class LinkExplanation:
         """
         sums: dict[str, float] = {}
         for part in self.contributions:
-            family = _FAMILY_OF.get(part.feature) or MEANINGS.get(part.feature, part.feature)
+            family = _FAMILY_OF.get(part.feature) or meaning_of(part.feature)
             sums[family] = sums.get(family, 0.0) + part.log_odds
         every = list(sums.items())
         return [*every[:1], *sorted(every[1:], key=lambda each: -abs(each[1]))]
@@ -299,7 +303,7 @@ class LinkExplanation:
     def _columns(self) -> dict[str, Any]:
         return {
             "feature": [part.feature for part in self.contributions],
-            "meaning": [MEANINGS.get(part.feature, part.feature) for part in self.contributions],
+            "meaning": [meaning_of(part.feature) for part in self.contributions],
             "value": [part.value for part in self.contributions],
             "log_odds": [part.log_odds for part in self.contributions],
         }

@@ -22,6 +22,7 @@ from heat_neo4j.linkpred.baselines import (
     steps,
 )
 from heat_neo4j.linkpred.candidates import ends_of
+from heat_neo4j.linkpred.differences import DifferenceScorer, difference_scorers, differences_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
 from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.places import Places
@@ -102,7 +103,8 @@ def features_of(graph: Graph) -> tuple[str, ...]:
     every = np.arange(graph.n_nodes)
     has_text = any(map(is_text, graph.provenance.attribute_recipe))
     has_points = Places.of(graph, every, every) is not None
-    return (*FEATURES, *(NAMED if has_text else ()), *((APART,) if has_points else ()))
+    more = (*(NAMED if has_text else ()), *((APART,) if has_points else ()))
+    return (*FEATURES, *more, *differences_of(graph))
 
 
 def ages(graph: Graph) -> Array:
@@ -146,11 +148,15 @@ class Feature(CombinedScorer):
 class PairFeatures:
     """Pair features of one graph and its embedding: points on the hyperboloid, shape (N, d + 1).
 
-    `likeness` is that of the graph; it need not be computed twice.
+    `likeness` is that of the graph; it need not be computed twice. `names` are those of the features that
+    the score has, or can have: the differences among them are features, too.
     """
 
-    def __init__(self, embedding: Array, graph: Graph, likeness: Likeness | None = None) -> None:
+    def __init__(
+        self, embedding: Array, graph: Graph, likeness: Likeness | None = None, names: Sequence[str] = ()
+    ) -> None:
         self.embedding, self.graph, self.likeness = embedding, graph, likeness or Likeness(graph)
+        self._names = names
 
     def of(self, pattern: Pattern | None) -> PatternFeatures:
         """Return the features of a pattern, or of all pairs of an undirected graph."""
@@ -222,6 +228,11 @@ class PairFeatures:
         return ages(self.graph)
 
     @cached_property
+    def differences(self) -> dict[str, DifferenceScorer]:
+        """Scorers of the differences of numbers."""
+        return difference_scorers(self.graph, self._names)
+
+    @cached_property
     def damping(self) -> Array:
         """1 / degree of each node."""
         return np.asarray(1.0 / np.maximum(self.graph.degrees, 1))
@@ -269,9 +280,14 @@ class PatternFeatures:
             features |= {AGES[0]: _of_source(age, nothing), AGES[1]: _of_target(age, nothing)}
         if (places := Places.of(self._graph, self._sources, self._targets)) is not None:
             features[APART] = Feature(places.squares(), log=True)
-        return {
-            name: features[name] for name in (*FEATURES, *NAMED, *ISOLATED, *AGES, APART) if name in features
-        }
+        names = (*FEATURES, *NAMED, *ISOLATED, *AGES, APART)
+        return {name: features[name] for name in names if name in features} | self._differences()
+
+    def _differences(self) -> dict[str, Feature]:
+        """Return the differences of numbers that nodes at both ends have."""
+        ends = self._sources, self._targets
+        own = {} if self._pattern is None else self._shared.differences
+        return {name: Feature(each) for name, each in own.items() if each.is_known_of(*ends)}
 
     @cached_property
     def direction(self) -> dict[str, Feature]:

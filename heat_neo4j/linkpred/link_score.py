@@ -144,7 +144,7 @@ class LinkScore:
         self, embedding: Array, graph: Graph, likeness: Likeness | None = None
     ) -> Callable[[Pattern | None], LinkScorer]:
         """Return a function from patterns to scorers, for points on the hyperboloid of shape (N, d + 1)."""
-        features = PairFeatures(embedding, graph, likeness)
+        features = PairFeatures(embedding, graph, likeness, self.features)
 
         def scorer(pattern: Pattern | None) -> LinkScorer:
             return self.scorer_of(name_of(pattern), features.of(pattern))
@@ -275,7 +275,8 @@ class LinkScorer(DirectedScorer):
         pairs = np.array([pair], dtype=np.int64)
         parts = [Contribution("base", 1.0, self.table[0][0])]
         for name, value, term in self.terms(lambda feature: feature.pairs(pairs)):
-            parts.append(Contribution(name, float(value[0]), float(term[0])))
+            if not np.isnan(value[0]):
+                parts.append(Contribution(name, float(value[0]), float(term[0])))
         return tuple(parts)
 
     def reversed(self) -> LinkScorer:

@@ -64,18 +64,20 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class NearPlaces:
-    """The nearest of some targets, for sources with a point."""
+    """The nearest of some targets to each source's point, or to its point in `origins`."""
 
     places: Places
     targets: Rows
     most: int  # targets listed, and targets at one point
+    origins: Places | None = None
 
     def of(self, sources: Rows) -> CsrParts:
         """Return the nearest targets of each source, the nearest with the largest weight; shape (m, N)."""
         n, k = len(self.places.known), min(self.most, len(self._listed))
-        found = np.flatnonzero(self.places.known[sources])
-        _, near = self._tree.query(self.places.points[sources[found]], k=np.arange(1, k + 1))
-        indptr = np.concatenate(([0], np.cumsum(k * self.places.known[sources])))
+        origins = self.origins or self.places
+        found = np.flatnonzero(origins.known[sources])
+        _, near = self._tree.query(origins.points[sources[found]], k=np.arange(1, k + 1))
+        indptr = np.concatenate(([0], np.cumsum(k * origins.known[sources])))
         weights = np.tile(1.0 / np.arange(1, k + 1), len(found))
         rows = (weights, self._listed[near.ravel()], indptr)
         return CsrParts.of(sparse.csr_array(rows, shape=(len(sources), n)).sorted_indices())

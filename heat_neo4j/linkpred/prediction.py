@@ -379,7 +379,8 @@ class _Search:
         self._least, self._rules, (self._min_degree, self._max_degree) = least, rules, degrees
         likeness = Likeness(graph, workers)
         self._scorers = None if score is None else score.scorers(embedding, graph, likeness)
-        self._surroundings = Surroundings(embedding, graph, likeness)
+        names = () if score is None else score.features
+        self._surroundings = Surroundings(embedding, graph, likeness, names)
         self.unlikely: list[Pattern | None] = []
         """Patterns without a link of the minimum probability."""
         self.left_out: dict[Pattern | None, dict[Rule, int]] = {}

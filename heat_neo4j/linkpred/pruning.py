@@ -91,7 +91,7 @@ def _bounds(term: LinkScorer, name: str) -> Bounds:
     (feature,) = term.features.values()
     first, second = feature.ceiling(), feature.reversed().ceiling()
     if first is None or second is None:
-        return float(heights.max())
+        return float(max(heights.max(), 0.0))  # 0 if a value is unknown
     return _highest(first, knots, heights), _highest(second, knots, heights)
 
 

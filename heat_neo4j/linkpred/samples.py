@@ -126,8 +126,8 @@ def samples_of(
     features = features_of(graph) if features is None else features
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
     likeness = likeness or Likeness(graph)
-    of_pairs = PairFeatures(points, split.train, likeness)
-    surroundings = Surroundings(points, split.train, likeness)
+    of_pairs = PairFeatures(points, split.train, likeness, features)
+    surroundings = Surroundings(points, split.train, likeness, features)
     samples: dict[str, Sample] = {}
     rules = learn_schema_rules(split.train, patterns)
     most = most or MostSources.of_each(len(patterns))

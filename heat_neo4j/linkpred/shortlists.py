@@ -6,7 +6,7 @@ number of entries, so hubs and common words cost no more than others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
+from heat_neo4j.linkpred.differences import expected_places
 from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.places import NearPlaces, Places
 
@@ -55,11 +56,14 @@ class _Steps(NamedTuple):
 class Surroundings:
     """Data shared by all patterns' short lists: a graph and its points on the hyperboloid, (N, d + 1).
 
-    `likeness` is that of the graph; it need not be computed twice.
+    `likeness` is that of the graph; it need not be computed twice. `names` are those of the score's features.
     """
 
-    def __init__(self, embedding: Array, graph: Graph, likeness: Likeness | None = None) -> None:
+    def __init__(
+        self, embedding: Array, graph: Graph, likeness: Likeness | None = None, names: Sequence[str] = ()
+    ) -> None:
         self._embedding, self._graph, self._likeness = embedding, graph, likeness or Likeness(graph)
+        self._names = names
         links, _ = steps(graph, None)
         rare_first = CsrParts.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
         self._two_steps = _Steps(rare_first, CsrParts.of(links))
@@ -113,7 +117,12 @@ class Surroundings:
                 direct["alike"] = _Steps(own, words, _WORDS)
         direct |= {**self._by_names, **self._by_vectors}
         similar |= {f"targets of {name}": two for name, two in self._by_vectors.items()}
-        places = Places.of(graph, *ends)
+        near: dict[str, NearPlaces] = {}
+        if (places := Places.of(graph, *ends)) is not None:
+            near["near places"] = NearPlaces(places, asked.targets, _EACH)
+        numbers = expected_places(graph, candidates.pattern, self._names, candidates.targets, _EACH)
+        if numbers is not None:
+            near["expected numbers"] = NearPlaces(numbers[0], asked.targets, _EACH, numbers[1])
         return Shortlists(
             sources=asked.sources,
             near=self._nearest(candidates, asked.sources, workers, on_progress),
@@ -124,7 +133,7 @@ class Surroundings:
             out=CsrParts.of(out),
             direct=direct,
             similar=similar,
-            near_places=None if places is None else NearPlaces(places, asked.targets, _EACH),
+            near_places=near,
             itself=self._itself,
         )
 
@@ -159,7 +168,7 @@ class Shortlists:
     out: CsrParts
     direct: Mapping[str, _Steps]  # two steps to targets
     similar: Mapping[str, _Steps]  # two steps to other sources, whose targets are listed
-    near_places: NearPlaces | None
+    near_places: Mapping[str, NearPlaces]
     itself: CsrParts  # a step from each node to itself
 
     def pairs(self, begin: int, end: int) -> Rows:
@@ -187,9 +196,9 @@ class Shortlists:
             alike = CsrParts.of_lists(*self._best(sources, two, sources, self.has_targets, _SIMILAR))
             targets = _Steps(alike, self.out)
             found[name], _ = self._best(own, targets, sources, self.is_target, _EACH)
-        if self.near_places is not None:
-            places = _Steps(self.near_places.of(sources), self.itself)
-            found["near places"], _ = self._best(own, places, sources, self.is_target, _EACH)
+        for name, places in self.near_places.items():
+            near_places = _Steps(places.of(sources), self.itself)
+            found[name], _ = self._best(own, near_places, sources, self.is_target, _EACH)
         return found
 
     def _best(

@@ -41,7 +41,7 @@ from heat_neo4j.linkpred.baselines import (
     popularity,
     truncated_svd,
 )
-from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, hold_out
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, drop_lost_hierarchy, hold_out
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.implications import repetitions
 from heat_neo4j.linkpred.link_score import link_score
@@ -440,6 +440,7 @@ class OwnRows:
     def _fit(self, graph: Graph, seed: int) -> HEAT:
         if self._fitted is None:
             model: Any = clone(self._model).set_params(random_state=seed)
+            drop_lost_hierarchy(model, graph)
             self._fitted = model.fit(graph, on_progress=self._stage(seed, ""))
         return self._fitted
 

@@ -102,7 +102,14 @@ def embed_without(
     split = partly_given_back(split, graph, seed)
     walks = max(round(WALKS_HELD_OUT * model.walks_per_node), 1)
     trained = clone(model).set_params(random_state=seed, walks_per_node=walks)
+    drop_lost_hierarchy(trained, split.train)
     return HeldOut(split, trained.fit(split.train, on_progress=on_progress).embedding_)
+
+
+def drop_lost_hierarchy(model: Estimator, train: Graph) -> None:
+    """Let `model` train without its hierarchy if all relationships of that type are held out."""
+    if train.relationships is not None and model.hierarchy not in (None, *train.relationships.types):
+        model.set_params(hierarchy=None)
 
 
 @dataclass(frozen=True)

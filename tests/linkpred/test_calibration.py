@@ -12,8 +12,9 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
+from heat_neo4j.evaluation import evaluate_links
 from heat_neo4j.geometry.hyperboloid import lift
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import (
     WALKS_HELD_OUT,
@@ -48,6 +49,7 @@ class Fixed(BaseEstimator):
     random_state: int | None = 0
     walks_per_node: int = 10
     n_threads: int | None = None
+    hierarchy: str | None = None
     seen = None
 
     def fit(self, graph: Graph, *, on_progress: Any) -> Fixed:
@@ -71,6 +73,21 @@ def test_training_sees_the_split_alone_with_fewer_walks() -> None:
     assert not train.adjacency[split.test_edges[:, 0], split.test_edges[:, 1]].any()
     assert (walks, seed) == (round(10 * WALKS_HELD_OUT), 4)
     np.testing.assert_array_equal(found, lift(points))
+
+
+def test_a_model_trains_without_a_hierarchy_that_is_held_out() -> None:
+    kinds = {"UNDER": ([0], [50]), "LINK": (np.arange(1, 60), np.arange(59))}
+    source, target = np.hstack(list(kinds.values()))
+    adjacency = sparse.csr_array((np.ones(60), (source, target)), shape=(60, 60))
+    graph = Graph(adjacency, relationships=Relationships.from_pairs(kinds))
+    model = quick_heat(hierarchy="UNDER", random_state=0)
+    splits = [embed_without(model, graph, share=0.5, time=time).split for time in range(8)]
+    assert {split.train.relationships.types for split in splits} == {("LINK",), ("LINK", "UNDER")}
+    seed = next(
+        seed for seed in range(8) if "UNDER" not in split_edges(graph, 0.5, seed).train.relationships.types
+    )
+    found = evaluate_links(graph, model, ["*-LINK->*"], share=0.5, seeds=[seed], methods={})
+    assert found.row("HEAT", "-LINK->").figures
 
 
 def test_a_small_graph_holds_out_other_edges_each_time() -> None:

@@ -117,6 +117,7 @@ class NodeChanges:
 
     edges: NDArray[np.int64]  # number of edges added, removed, or changed in weight, type or direction
     attributes: NDArray[np.bool_]  # whether the attribute row changed
+    n_edges: int  # of the whole graph, those to removed nodes included
 
 
 def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
@@ -175,7 +176,8 @@ def node_changes(before: Fingerprint, now: Fingerprint, graph: Graph) -> NodeCha
     in_graph, is_edge = nodes[rows] == ends, ends[0] != ends[1]
     attributes = np.zeros(graph.n_nodes, dtype=np.bool_)
     attributes[rows[0][in_graph[0] & ~is_edge]] = True
-    return NodeChanges(np.bincount(rows[in_graph & is_edge], minlength=graph.n_nodes), attributes)
+    at_nodes = np.bincount(rows[in_graph & is_edge], minlength=graph.n_nodes)
+    return NodeChanges(at_nodes, attributes, int(np.count_nonzero(is_edge)))
 
 
 def _node_hashes(graph: Graph) -> Hashes:

@@ -54,9 +54,10 @@ class Plan:
 class GraphDiff:
     """Differences from the graph of the published run.
 
-    `edges` (including those of new nodes) and `attributes` (rows of old nodes) are estimates; a replaced item
-    counts twice. `local` counts the nodes that are new or have changed edges or attributes, now or since the
-    last training of all nodes. It is None if there are too many changes to identify them.
+    `edges` includes those of new and removed nodes, `attributes` counts rows of nodes in both graphs. `local`
+    counts the nodes that are new or have changed edges or attributes, now or since the last training of all
+    nodes. If there are too many changes to identify them, `local` is None, and the others are estimates that
+    count a replaced item twice.
     """
 
     nodes_new: int  # without published coordinates
@@ -130,7 +131,12 @@ class GraphState:
         whole = changes(before, now)
         among_old = fingerprint(graph, stored.found)
         old = changes(before, among_old)
-        shares = _changed_shares(node_changes(before, among_old, graph), stored, graph, self.alpha)
+        at_nodes = node_changes(before, among_old, graph)
+        shares = _changed_shares(at_nodes, stored, graph, self.alpha)
+        edges, attributes = whole.edges, old.attributes
+        if at_nodes is not None:
+            edges = float(at_nodes.n_edges + now.edges.count - among_old.edges.count)
+            attributes = float(np.count_nonzero(at_nodes.attributes))
         new = int((~stored.found).sum())
         share = max(
             whole.nodes / max(before.nodes.count, now.nodes.count, 1),
@@ -140,8 +146,8 @@ class GraphState:
         diff = GraphDiff(
             nodes_new=new,
             nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
-            edges=whole.edges,
-            attributes=old.attributes,
+            edges=edges,
+            attributes=attributes,
             old_changed=bool(old.nodes or old.edges or old.attributes),
             share=share,
             local=None if shares is None else int(np.count_nonzero(shares)) + earlier,

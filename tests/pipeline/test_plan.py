@@ -117,8 +117,17 @@ def test_changed_attributes_are_counted_apart_from_those_of_new_nodes():
     attributes = now.attributes.copy()
     attributes[3, 1] = 77.0
     change, decision = decided(before, replace(now, attributes=attributes))
-    assert (change.nodes_new, change.attributes) == (2, 2.0)  # the old row and the new one
-    assert "2 attribute rows changed" in decision.reason
+    assert (change.nodes_new, change.attributes) == (2, 1.0)
+    assert decision.reason.endswith(" edges changed, 1 attribute row changed")
+
+
+def test_each_changed_edge_or_row_counts_once():
+    before = some_graph()
+    assert str(decided(before, some_graph(weight=2.0))[0]) == "1 edge changed"
+    gone = part_of(before, np.arange(N - 1))
+    change, _ = decided(before, gone)
+    assert str(change) == f"1 node gone, {before.n_edges - gone.n_edges} edges changed"
+    assert decided(gone, before)[0].edges == change.edges
 
 
 def test_more_new_nodes_than_the_limit_start_warm():

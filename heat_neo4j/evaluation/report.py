@@ -200,7 +200,7 @@ class Evaluation(Result):
 def comparison_notes(
     rows: Sequence[Row], metrics: Sequence[str], what: str = "", shown: Iterable[str] = METRIC_NAMES
 ) -> Iterator[str]:
-    """Yield one line per baseline that beats our rows on the mean of a metric, or a line that none does.
+    """Yield for each metric a line with the baselines that beat our rows on its mean, or that none does.
 
     `metrics` are metrics for which higher is better. One more line names the best baseline of each other
     metric that is `shown`, where it beats us. `what` describes the setting.
@@ -211,10 +211,8 @@ def comparison_notes(
             own, name = ours.figures[metric].mean, METRIC_NAMES[metric]
             means = {row.method: row.figures[metric].mean for row in baselines if metric in row.figures}
             best_first = sorted(means, key=lambda method: -means[method])
-            for other in best_first:
-                if means[other] > own:
-                    against = f"{own:.4f} against {means[other]:.4f}"
-                    yield f"{ours.method} loses to {other} on {name}{what}: {against}"
+            if better := [f"{means[each]:.4f} of {each}" for each in best_first if means[each] > own]:
+                yield f"{ours.method} loses on {name}{what}: {own:.4f} against {', '.join(better)}"
             if means and own > means[best_first[0]]:
                 against = f"{own:.4f} against {means[best_first[0]]:.4f} of {best_first[0]}"
                 yield f"{ours.method} beats every baseline on {name}{what}: {against}"

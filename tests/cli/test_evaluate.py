@@ -61,7 +61,10 @@ def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
     ]  # fmt: skip
     assert [line.count("±") for line in lines[7:18]] == [8, 9, *[8] * 9]
     notes = result.stdout[result.stdout.index("Notes") :]
-    assert "HEAT, link score loses to " in notes or "HEAT, link score beats every baseline on MRR: " in notes
+    assert (
+        "HEAT, link score loses on MRR: " in notes
+        or "HEAT, link score beats every baseline on MRR: " in notes
+    )
     assert f"picture in {picture}" in notes
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "seed 1: Adamic-Adar: done in " in result.stderr
@@ -80,7 +83,7 @@ def test_columns_are_aligned(files):
 def test_a_run_that_loses_says_so(files):
     weak = ("--walks-per-node", "1", "--walk-length", "2", "--learning-rate", "1e-9", *QUICK[:2])
     result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1", "--score", "distance")
-    assert "HEAT loses to Adamic-Adar on MRR: 0." in result.stdout
+    assert "HEAT loses on MRR: 0." in result.stdout
     assert "Figures       of seed 0" in result.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -147,7 +148,7 @@ def find_duplicates(
         of_properties.append(compared.by_values(name, own_values))
     comparisons += count_once(of_properties, compared.n_pairs)
     differs = np.zeros(len(pairs), dtype=np.bool_)
-    notes = []
+    notes = _shared_names([texts[row] for row in rows.tolist()])
     for each in comparisons:
         if each.name in unique:
             differ = (each.levels != MISSING) & (each.levels < len(each.reasons) - 1)
@@ -177,6 +178,18 @@ def find_duplicates(
         n_candidates=len(pairs),
         notes=tuple(notes),
     )
+
+
+def _shared_names(texts: Sequence[str]) -> list[str]:
+    """Return a note if most nodes with a name share it with at least two others, as things of a kind do."""
+    uses = Counter(filter(None, map(plain_text, texts)))
+    shared = sum(n for n in uses.values() if n > 2)
+    if 2 * shared <= uses.total():
+        return []
+    return [
+        f"{shared:,} of {plural(uses.total(), 'node')} share their name with at least two others: choose a "
+        "`caption` that tells things apart, or a `unique` property"
+    ]
 
 
 def _same_text(value: Any, name: str) -> bool:

@@ -461,6 +461,17 @@ def test_a_list_says_how_many_likely_pairs_are_beyond_k(case: Case) -> None:
     assert found.notes == ("1 more has a probability of 0.5 or more: raise k",)
 
 
+def test_names_of_kinds_of_things_are_noted(case: Case) -> None:
+    kinds = [f"Club of kind {row % 40}" for row in range(len(case.names))]
+    found = case.model.duplicates(kinds, label="Club", min_probability=0.5)
+    assert found.notes[0] == (
+        "123 of 123 nodes share their name with at least two others: choose a `caption` that tells things "
+        "apart, or a `unique` property"
+    )
+    twice = [f"Club {row // 2}" for row in range(len(case.names))]
+    assert "share their name" not in "".join(case.model.duplicates(twice, label="Club").notes)
+
+
 def test_a_list_without_a_likely_pair_counts_pairs_of_the_same_name(case: Case) -> None:
     names = [*case.names]
     names[50] = names[90]

@@ -110,6 +110,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def listed(names: Iterable[str], word: str = "and") -> str:
+    """Return names in one line, with `word` before the last."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 

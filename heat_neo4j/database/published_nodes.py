@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, Self
 
-from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.display import did_you_mean, listed
 from heat_neo4j._utils.errors import errors_as
 from heat_neo4j._utils.validation import check_integer, is_integer
 from heat_neo4j.database.connection import Connection, Transaction
@@ -70,7 +70,7 @@ class Lookup:
     ids: tuple[str, ...]
     statements: Mapping[str, str]  # statements by a description of what they search for
     values: Sequence[Any]  # key values to search for: strings or integers
-    wanted: str = ""  # all descriptions in one, with each key once
+    missing: str = ""  # that no node is found: all descriptions in one, with each key once
     similar: tuple[str, ...] = ()  # statements that search for keys like the text
 
     @property
@@ -102,8 +102,8 @@ class Lookup:
                 found = load_statement("read/find_node", labels=among, property=key)
                 statements[f"{who} with {key} {text!r}"] = found
                 similar.append(load_statement("read/similar_keys", labels=among, property=key))
-        wanted = (f"{' or '.join(who)} with {key} {text!r}" for key, who in who_by_key.items())
-        return cls((), statements, values, " or ".join(wanted), tuple(similar))
+        wanted = (f"no {listed(who, 'or')} with {key} {text!r}" for key, who in who_by_key.items())
+        return cls((), statements, values, listed(wanted), tuple(similar))
 
 
 def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
@@ -143,7 +143,7 @@ def _asked_for(
     others = [label for label in labels if label not in own]
     if "" in nodes.keys.by_label and (others or not labels):
         among = others or except_names([*LABELS, *own])
-        yield among, " or ".join(others) or "node", nodes.keys.by_label[""]
+        yield among, listed(others, "or") if others else "node", nodes.keys.by_label[""]
     elif chosen and not set(own) & set(chosen):
         hint = did_you_mean(chosen[0], own) or f", only {' and '.join(own)}: give an element id"
         raise ProjectionError(f"label {chosen[0]!r} has no key{hint}")

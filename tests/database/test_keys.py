@@ -123,8 +123,10 @@ def test_a_value_is_looked_up_by_the_key_of_each_label():
         found(database, "Up", three)
     with pytest.raises(ProjectionError, match="there is no Movie with title 'Ann' in database 'neo4j'"):
         found(database, "Ann", NAMED, ["Movie"])
-    coded = NodeKeys.of({"Genre": "code", "Movie": "title", "Tag": "code"})
-    missing = "there is no Genre or Tag with code 'Ann' or Movie with title 'Ann' in database 'neo4j'"
+    coded = NodeKeys.of({"Award": "code", "Genre": "code", "Movie": "title", "Tag": "code"})
+    missing = (
+        "there is no Award, Genre or Tag with code 'Ann' and no Movie with title 'Ann' in database 'neo4j'"
+    )
     with pytest.raises(ProjectionError, match=missing):  # the text once for each key, not for each label
         found(database, "Ann", coded)
     for labels, key, message in (

@@ -40,7 +40,7 @@ def find_node(
     if not found:
         require_names(connection, [*(labels or ()), *NodeKeys.of(key).labels], nodes.keys.properties)
         where = f"in database {connection.server.database!r}"
-        raise UnknownNodeError(f"there is no {lookup.wanted} {where}{_suggestion(connection, lookup, text)}")
+        raise UnknownNodeError(f"there is {lookup.missing} {where}{_suggestion(connection, lookup, text)}")
     if len(found) > 1:
         which = " and ".join(dict.fromkeys(found.values()))
         one_label = len(lookup.statements) == len(labels or nodes.labels) == 1

@@ -45,7 +45,8 @@ class Gate:
     max_auroc_drop : float in [0, 1], default 0.02
         Reject a version if its held-out AUROC falls by more than this.
     max_below_degree : float in [0, 1], default 0.1
-        Reject a version if its held-out AUROC is below that of degrees by more than this.
+        Reject a version whose held-out AUROC is below that of degrees by more than this, unless the published
+        one's is.
     min_overlap : float in [0, 1], default 0.05
         Reject a version if a smaller share of the 10 nearest nodes stayed the same.
     max_move : float above 0, default: none
@@ -69,11 +70,12 @@ class Gate:
         """
         drop = max(self.max_auroc_drop, _LOCAL_DROP) if local else self.max_auroc_drop
         if quality.auroc is not None:
+            last, degree = quality.last_auroc, quality.degree_auroc
             last_error = quality.error if quality.last_error is None else quality.last_error
-            bars = [
-                (quality.last_auroc, last_error, drop, "the last published run's"),
-                (quality.degree_auroc, 0.0, self.max_below_degree, "that of the degrees"),
-            ]
+            bars = [(last, last_error, drop, "the last published run's")]
+            # Trained for a hierarchy among other relationships, every version can be below the degrees.
+            if last is None or degree is None or degree - last <= self.max_below_degree:
+                bars.append((degree, 0.0, self.max_below_degree, "that of the degrees"))
             for other, its_error, limit, whose in bars:
                 chance = CHANCE * float(np.hypot(quality.error, its_error))
                 if other is not None and other - quality.auroc > max(limit, chance):

@@ -86,8 +86,16 @@ def test_of_equal_versions_at_most_one_in_a_hundred_is_rejected(edges):
 
 def test_degrees_must_not_be_much_better():
     assert problems(of(auroc=0.9, degree_auroc=0.99)) == []
-    (problem,) = problems(of(auroc=0.9, degree_auroc=0.999, error=0.0), max_below_degree=0.09)
+    quality = of(auroc=0.9, last_auroc=0.915, degree_auroc=0.999, error=0.0)
+    (problem,) = problems(quality, max_below_degree=0.09)
     assert problem == "held-out AUROC 0.900 is more than 0.09 below that of the degrees, 0.999"
+
+
+def test_degrees_do_not_count_where_they_were_better_before():
+    assert len(problems(of(auroc=0.75, last_auroc=0.76, degree_auroc=0.85, error=0.0))) == 0
+    assert len(problems(of(auroc=0.745, last_auroc=0.76, degree_auroc=0.85, error=0.0))) == 1
+    assert len(problems(of(auroc=0.745, last_auroc=0.745, degree_auroc=0.85, error=0.0))) == 0
+    assert len(problems(of(auroc=0.745, last_auroc=None, degree_auroc=0.85, error=0.0))) == 1
 
 
 def test_placed_nodes_may_predict_a_little_worse():

@@ -143,10 +143,10 @@ def held_out_quality(
 
     `held_out` reuses existing held-out edges and the embedding trained without them. With `short`, the clone
     gets a short training. (It starts near the origin, because the published coordinates would leak the
-    held-out edges.)
+    held-out edges.) A model with a hierarchy gets a long one: few walks hardly train what is beside it.
     """
     if held_out is None:
-        schedule = short_schedule(model) if short else {}
+        schedule = short_schedule(model) if short and model.hierarchy is None else {}
         copy = clone(model).set_params(random_state=model.seed_, **schedule)
         try:
             held_out = embed_without(copy, graph, on_progress=prefixed(on_progress, "check: "))

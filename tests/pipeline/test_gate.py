@@ -11,6 +11,7 @@ from heat_neo4j import HEAT, Graph
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances
+from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import split_edges_of
@@ -150,6 +151,16 @@ def test_a_short_twin_is_trained_with_fewer_walks(graph, model):
     short = clone(model).set_params(walks_per_node=2)
     expected = held_out_quality(short.fit(graph), graph, None, short=False)
     assert held_out_quality(model, graph, None, short=True) == expected
+
+
+def test_a_twin_with_a_hierarchy_takes_all_walks():
+    child = np.arange(1, 80)
+    kinds = {"UNDER": (child, (child - 1) // 3), "LINK": (child, (child * 7) % 80)}
+    ends = np.hstack(list(kinds.values()))
+    adjacency = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(80, 80))
+    tree = Graph(adjacency, relationships=Relationships.from_pairs(kinds))
+    model = HEAT(**{**SMALL, "walks_per_node": 10}, hierarchy="UNDER").fit(tree)
+    assert held_out_quality(model, tree, None, short=True) == held_out_quality(model, tree, None, short=False)
 
 
 def test_standard_error_matches_that_of_repetitions():

@@ -296,14 +296,20 @@ class _Pilot(NamedTuple):
                 tiny = part_of(graph, _TRIAL_NODES)
                 link_score([embed_without(self.model, tiny)], tiny)  # the first one compiles
                 held_out = embed_without(self.model, graph)
-                began = perf_counter()
-                score = link_score([held_out], graph, n_threads=size.threads)
+                began = sampled = perf_counter()
+
+                def sample(*_: object) -> None:
+                    nonlocal sampled
+                    sampled = perf_counter()
+
+                score = link_score([held_out], graph, n_threads=size.threads, on_progress=sample)
+                fitted = perf_counter()
                 growth = self.denser(size) * (size.nodes / self.size.nodes) ** _SCORE_GROWTH
                 walks = max(round(WALKS_HELD_OUT * size.walks_per_node), 1)
                 again = replace(size, walks_per_node=walks).pairs / max(size.pairs, 1)
                 again *= sum(self.training(size).values())
-                once = again + (perf_counter() - began) * growth
-                stages["calibrate"] = once * times_held_out(size.relationships)
+                each_time = times_held_out(size.relationships) * (again + (sampled - began) * growth)
+                stages["calibrate"] = each_time + (fitted - sampled) * growth
         known: list[tuple[Pattern | None, int]] = [(None, graph.n_edges)]
         if graph.relationships is not None:
             known = list(counted_patterns(graph)[0].items())

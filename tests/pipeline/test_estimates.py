@@ -14,6 +14,7 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.csr import CsrParts
+from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j.embedding import coarse_graph
 from heat_neo4j.embedding.batches import make_workspace
@@ -359,6 +360,20 @@ def test_time_grows_with_the_pairs_and_what_is_written():
     assert next_one.seconds["index"] > 3 * first.seconds["index"]
     assert next_one.seconds["write"] > first.seconds["write"]
     assert next_one.stored_bytes == first.stored_bytes < first.publishing_bytes
+
+
+def test_a_score_is_fitted_once_to_links_held_out_several_times(monkeypatch):
+    clock, fit = [0.0], estimate_module.link_score
+
+    def slow_fit(held_out, graph, *, on_progress=no_progress, **options):
+        clock[0] += 10.0
+        on_progress("patterns", 1, 1)
+        clock[0] += 100.0
+        return fit(held_out, graph, **options)
+
+    monkeypatch.setattr(estimate_module, "link_score", slow_fit)
+    monkeypatch.setattr(estimate_module, "perf_counter", lambda: clock[0])
+    assert needs(SMALL).seconds["calibrate"] == pytest.approx(4 * 10.0 + 100.0, abs=9.0)
 
 
 def test_a_server_that_reads_slowly_writes_slowly():

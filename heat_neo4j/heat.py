@@ -816,7 +816,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         source, target : object
-            Name of the node; the two may be joined already.
+            Name of the node. If the link exists, it is explained as if it did not.
         pattern : str or (source label, type, target label), optional
             Pattern of the link, such as ``"User-RATED->Movie"``; * is any name. By default the likeliest that
             the labels allow; the others are `alternatives`.
@@ -851,8 +851,12 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         patterns = self._patterns(pattern)
         if patterns == (None,):  # as in `predict_links`
             pair = min(pair), max(pair)
-        scorers, names = self._fitted_scorers(), self.graph_.names
-        found = explain_likeliest(self.embedding_, self.graph_, patterns, pair, scorers, names)
+        fitted, score, names = self._fitted_scorers(), self.link_score_, self.graph_.names
+
+        def scorers_of(graph: Graph) -> Scorers:
+            return fitted if graph is self.graph_ else score.scorers(self.embedding_, graph)
+
+        found = explain_likeliest(self.embedding_, self.graph_, patterns, pair, scorers_of, names)
         if found is None:
             raise ValueError(
                 f"no pattern of the graph leads from {source!r} to {target!r}: try the reverse order"

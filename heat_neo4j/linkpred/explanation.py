@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -24,10 +24,10 @@ from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import relationships_of
 from heat_neo4j.linkpred.features import Feature
-from heat_neo4j.linkpred.link_score import Contribution
+from heat_neo4j.linkpred.link_score import Contribution, LinkScorer
 from heat_neo4j.linkpred.recommendation import Scorers, patterns_at, probability_among_rivals
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
-from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
+from heat_neo4j.linkpred.splits import without_link
 from heat_neo4j.patterns import Pattern
 
 Array = NDArray[np.float64]
@@ -111,6 +111,46 @@ _LEAST_COSINE = 0.005  # smaller ones would be printed as 0.00
 def meaning_of(feature: str) -> str:
     """Return a feature in plain English."""
     return MEANINGS.get(feature) or f"difference of numbers: {feature}"
+
+
+def _cached(scorers_of: Callable[[Graph], Scorers]) -> Callable[[Graph], Scorers]:
+    """Return the same function, which makes the scorers of each graph and pattern once."""
+
+    @cache
+    def cached(graph: Graph) -> Scorers:
+        return cache(scorers_of(graph))
+
+    return cached
+
+
+class _Scored(NamedTuple):
+    """A pair's score by the graph without the link, if it exists."""
+
+    scorer: LinkScorer
+    log_odds: float
+    probability: float
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        pattern: Pattern | None,
+        pair: tuple[int, int],
+        scorers_of: Callable[[Graph], Scorers],
+    ) -> _Scored:
+        """Score a pair of rows."""
+        graph = without_link(graph, pattern, pair)
+        scorer, pairs = scorers_of(graph)(pattern), np.array([pair], dtype=np.int64)
+        log_odds, rules = scorer.pairs(pairs), learn_schema_rules(graph, (pattern,))
+        chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, log_odds)
+        return cls(scorer, float(log_odds[0]), float(chance[0]))
+
+    def interval(self) -> tuple[float, float] | None:
+        """Return the 95 % interval of the probability; None if the pattern was not measured."""
+        if (ends := self.scorer.interval(self.log_odds)) is None:
+            return None
+        likeliest = max(float(self.scorer.probability(self.log_odds)), np.finfo(np.float64).tiny)
+        return ends[0] * self.probability / likeliest, ends[1] * self.probability / likeliest
 
 
 class Tie(NamedTuple):
@@ -325,7 +365,7 @@ def explain_likeliest(
     graph: Graph,
     patterns: Sequence[Pattern | None],
     pair: tuple[int, int],
-    scorers: Scorers | None = None,
+    scorers_of: Callable[[Graph], Scorers] | None = None,
     names: Sequence[Any] = (),
 ) -> LinkExplanation | None:
     """Explain the link of the likeliest pattern that the labels of two rows allow; None if they allow none.
@@ -336,21 +376,14 @@ def explain_likeliest(
     if not fitting:
         return None
     typed = [pattern for pattern in fitting if pattern is not None]  # none in an undirected graph
-    rules = learn_schema_rules(graph, fitting)
-    if scorers is None:
+    if scorers_of is None:
         weights = {pattern: float(len(relationships_of(graph, pattern)[0])) for pattern in typed}
     else:
-        scorers, rows = cache(scorers), np.array([pair], dtype=np.int64)
-        weights = {
-            pattern: float(
-                probability_among_rivals(scorer, rules, graph, pattern, rows, scorer.pairs(rows))[0]
-            )
-            for pattern in typed
-            for scorer in [scorers(pattern)]
-        }
+        scorers_of = _cached(scorers_of)
+        weights = {pattern: _Scored.of(graph, pattern, pair, scorers_of).probability for pattern in typed}
     typed.sort(key=weights.__getitem__, reverse=True)
-    found = explain_pair(embedding, graph, typed[0] if typed else None, pair, scorers, names, rules)
-    chances = {} if scorers is None else weights
+    found = explain_pair(embedding, graph, typed[0] if typed else None, pair, scorers_of, names)
+    chances = {} if scorers_of is None else weights
     return replace(found, alternatives=tuple((pattern, chances.get(pattern)) for pattern in typed[1:]))
 
 
@@ -360,32 +393,24 @@ def explain_pair(
     graph: Graph,
     pattern: Pattern | None,
     pair: tuple[int, int],
-    scorers: Scorers | None = None,
+    scorers_of: Callable[[Graph], Scorers] | None = None,
     names: Sequence[Any] = (),
-    rules: SchemaRules | None = None,
 ) -> LinkExplanation:
-    """Explain the link of a pattern between two rows (source, target), whether or not it exists.
+    """Explain the link of a pattern between two rows (source, target), as if it did not exist.
 
-    `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows. By
-    default, `rules` are learned from the graph.
+    `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows.
     """
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
     parts: tuple[Contribution, ...] = ()
     log_odds = probability = interval = direction = cosine = None
-    if scorers is not None:
-        scorer = scorers(pattern)
+    if scorers_of is not None:
+        scored = _Scored.of(graph, pattern, pair, scorers_of)
+        scorer, log_odds, probability = scored
         cosine = scorer.features.get("attributes")
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
-        log_odds = float(scorer.pairs(pairs)[0])
-        rules = rules or learn_schema_rules(graph, (pattern,))
-        probability = float(
-            probability_among_rivals(scorer, rules, graph, pattern, pairs, np.array([log_odds]))[0]
-        )
-        less = probability / max(float(scorer.probability(log_odds)), np.finfo(np.float64).tiny)
-        interval = scorer.interval(log_odds)
-        interval = interval and (less * interval[0], less * interval[1])
+        interval = scored.interval()
         ways = scorer.direction_log_odds(pairs)
         direction = None if ways is None else float(expit(ways)[0])
     ties, kind = _Ties(graph), None if pattern is None else pattern.type

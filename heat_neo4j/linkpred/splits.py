@@ -14,6 +14,7 @@ from scipy import sparse
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.graph import Graph
+from heat_neo4j.patterns import Pattern
 
 Split = Literal["random", "connected", "time"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -298,6 +299,21 @@ def _without(graph: Graph, edges: NDArray[np.int64], keep: NDArray[np.bool_]) ->
         if graph.relationships is None
         else graph.relationships.without(edges[~keep], graph.n_nodes),
     )
+
+
+def without_link(graph: Graph, pattern: Pattern | None, pair: tuple[int, int]) -> Graph:
+    """Return the graph without the pattern's relationship from one row to another; itself if it has none."""
+    edges = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64)
+    others = (edges != (min(pair), max(pair))).any(axis=1)
+    if (own := graph.relationships) is None or pattern is None:
+        return graph if others.all() else _without(graph, edges, others)
+    place, gone = own.types.index(pattern.type), (own.source == pair[0]) & (own.target == pair[1])
+    gone[: own.starts[place]], gone[own.starts[place + 1] :] = False, False
+    if not gone.any():
+        return graph
+    rest = own.some(~gone)
+    joined = np.isin(rest.source, pair) & np.isin(rest.target, pair)
+    return replace(graph if joined.any() else _without(graph, edges, others), relationships=rest)
 
 
 def draw_non_edges(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ _OTHER_ROLE = "no link of {} leads {} {}: it has {} ones, and no node has both"
 _HAS_ALL = "{} has all the links allowed: {}"
 _NONE_LEFT = "no link of {} to recommend for {}: it is linked to every possible node"
 _FEW_NEIGHBOURS = ", except those with fewer than {}"
-_JOINED = "the nodes are linked already, which raises the score: it would be lower for an unlinked pair"
+_JOINED = "the nodes are linked already: the score leaves that link out, but the coordinates show it"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,7 +263,7 @@ def explain(
     Parameters
     ----------
     source, target : str
-        Value of the node's key, or its element id. The two may be joined already.
+        Value of the node's key, or its element id. If the link exists, it is explained as if it did not.
     pattern : str or (source label, type, target label), default: the likeliest that the labels allow
         Pattern of the link, such as 'User-RATED->Movie'; * is any name.
     caption : str, or mapping of str to str, default: the projection's key
@@ -300,9 +301,9 @@ def explain(
     )
     if pair[0] == pair[1]:
         raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
-    scorers = None if score is None else score.scorers(published.embedding, graph)
+    scorers_of = None if score is None else partial(score.scorers, published.embedding)
     names = node_names(store, published, caption)
-    link = explain_likeliest(published.embedding, graph, chosen, pair, scorers, names)
+    link = explain_likeliest(published.embedding, graph, chosen, pair, scorers_of, names)
     if link is None:
         raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))
     if link.joined and score is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ def test_papers_of_the_years_that_are_cited_rank_first(unknown: int) -> None:
     named = {part.feature for part in scorer.contributions((0, 1))}
     assert "Paper.year - Paper.year" in named
     if unknown:
-        link = explain_pair(points, graph, CITES, (0, N - 1), score.scorers(points, graph))
+        link = explain_pair(points, graph, CITES, (0, N - 1), partial(score.scorers, points))
         assert "Paper.year - Paper.year" not in {part.feature for part in link.contributions}
         assert "NaN" not in json.dumps(link.to_dict())
         assert sum(part.log_odds for part in link.contributions) == pytest.approx(link.log_odds, abs=1e-9)

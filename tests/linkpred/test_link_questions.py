@@ -2,6 +2,7 @@
 
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
@@ -143,7 +144,7 @@ def test_of_rivals_for_a_nodes_one_link_only_the_likeliest_has_the_probability_o
     assert found.probability[0] == first
     np.testing.assert_allclose(found.probability, first * np.exp(odds - odds[0]), rtol=1e-9)
     for pair, probability in zip(pairs, found.probability, strict=True):
-        link = explain_pair(points, graph, pattern, tuple(pair), scorers)
+        link = explain_pair(points, graph, pattern, tuple(pair), partial(score.scorers, points))
         assert link.probability == pytest.approx(probability)
         assert link.interval[0] <= link.probability <= link.interval[1]
     # Asked from the other end, a director's likeliest film can have likelier directors.
@@ -179,7 +180,7 @@ def test_labels_say_which_patterns_a_node_allows(graph):
 @pytest.mark.parametrize("pattern", [RATED, FOLLOWS])
 def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
     pair = (2, 30 if pattern is RATED else 7)
-    link = explain_pair(points, graph, pattern, pair, score.scorers(points, graph))
+    link = explain_pair(points, graph, pattern, pair, partial(score.scorers, points))
     base, *others = link.contributions
     assert base.feature == "base"
     sizes = [abs(part.log_odds) for part in others]
@@ -189,17 +190,41 @@ def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
     assert link.probability == pytest.approx(float(scorer.probability(link.log_odds)))
     assert (link.direction is None) == (pattern is RATED)
     if link.direction is not None:
-        back = explain_pair(points, graph, pattern, pair[::-1], score.scorers(points, graph))
+        back = explain_pair(points, graph, pattern, pair[::-1], partial(score.scorers, points))
         assert link.direction + back.direction == pytest.approx(1)
     assert [link.source_radius, link.target_radius] == radius(points[list(pair)]).tolist()
     assert set(MEANINGS) == {"base", *FEATURES, *NAMED, *ISOLATED, *AGES, APART, "direction"}
+
+
+@pytest.mark.parametrize("pattern", [RATED, FOLLOWS, None])
+def test_a_link_that_exists_is_explained_as_if_it_did_not(model, graph, points, score, pattern):
+    weights, left, triples = graph.adjacency.toarray(), [], None
+    if pattern is None:
+        graph = replace(graph, relationships=None, labels={})
+        score = link_score([embed_without(model, graph)], graph)
+        pairs = np.column_stack((graph.edges.row, graph.edges.col))[:1]
+    else:
+        links = {kind: np.column_stack(graph.relationships.of(kind)) for kind in ("RATED", "FOLLOWS")}
+        pairs = links[pattern.type][3:4]
+        links[pattern.type] = np.delete(links[pattern.type], 3, axis=0)
+        left = [set(each) for every in links.values() for each in every.tolist()]
+        triples = Relationships.from_pairs({kind: tuple(ends.T) for kind, ends in links.items()})
+    if set(pairs[0].tolist()) not in left:
+        weights[tuple(pairs[0])] = weights[tuple(pairs[0][::-1])] = 0.0
+    rest = replace(graph, adjacency=sparse.csr_array(weights), relationships=triples)
+    link = explain_pair(points, graph, pattern, tuple(pairs[0].tolist()), partial(score.scorers, points))
+    assert link.joined
+    scorer = score.scorers(points, rest)(pattern)
+    assert link.log_odds == pytest.approx(float(scorer.pairs(pairs)[0]))
+    assert link.probability == pytest.approx(float(scorer.probability(link.log_odds)))
+    assert link.log_odds != pytest.approx(float(score.scorers(points, graph)(pattern).pairs(pairs)[0]))
 
 
 def test_few_families_of_features_are_printed_and_add_up(ask, graph, points, score, capsys):
     grouped = [feature for features in FAMILIES.values() for feature in features]
     assert len(grouped) == len(set(grouped))
     assert set(MEANINGS) - set(grouped) == {"base", APART, "direction"}
-    link = explain_pair(points, graph, FOLLOWS, (2, 7), score.scorers(points, graph))
+    link = explain_pair(points, graph, FOLLOWS, (2, 7), partial(score.scorers, points))
     (base, first), *others = link.families()
     values = {part.feature: part.log_odds for part in link.contributions}
     assert (base, first) == (MEANINGS["base"], values["base"])
@@ -285,7 +310,7 @@ def test_paths_of_other_types_are_listed_if_there_are_none_of_the_type(points):
 @pytest.mark.parametrize("has_attributes", [True, False])
 def test_precedents_are_links_of_the_most_similar_nodes(graph, points, score, pattern, pair, has_attributes):
     graph = graph if has_attributes else replace(graph, attributes=None, attribute_names=())
-    link = explain_pair(points, graph, pattern, pair, score.scorers(points, graph))
+    link = explain_pair(points, graph, pattern, pair, partial(score.scorers, points))
     values = np.asarray(graph.attributes, dtype=float) if has_attributes else np.zeros((N, 1))
     norms = np.maximum(np.linalg.norm(values, axis=1), 1e-9)
     cosines = (values @ values.T) / np.outer(norms, norms)
@@ -310,7 +335,7 @@ def test_links_of_nodes_that_are_hardly_alike_are_no_precedents(graph, points, s
     values[:, 0] += 1e-3
     values[0] = values[1] = values[2]
     alone = replace(graph, attributes=values, attribute_names=tuple(f"a{row}" for row in range(N)))
-    link = explain_pair(points, alone, FOLLOWS, (0, 25), score.scorers(points, alone))
+    link = explain_pair(points, alone, FOLLOWS, (0, 25), partial(score.scorers, points))
     assert all(each.cosine is None or each.cosine >= 0.005 for each in link.precedents)
 
 

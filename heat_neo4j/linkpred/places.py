@@ -74,6 +74,8 @@ class NearPlaces:
     def of(self, sources: Rows) -> CsrParts:
         """Return the nearest targets of each source, the nearest with the largest weight; shape (m, N)."""
         n, k = len(self.places.known), min(self.most, len(self._listed))
+        if not k:
+            return CsrParts.of(sparse.csr_array((len(sources), n)))
         origins = self.origins or self.places
         found = np.flatnonzero(origins.known[sources])
         _, near = self._tree.query(origins.points[sources[found]], k=np.arange(1, k + 1))

@@ -94,6 +94,15 @@ def test_of_many_targets_at_one_point_only_a_few_are_listed() -> None:
     assert np.diff(near.of(np.arange(3)).indptr).tolist() == [5, 5, 5]
 
 
+def test_no_target_is_listed_if_none_has_a_point() -> None:
+    _, graph = country()
+    places = Places.of(graph, EVERY, EVERY)
+    assert places is not None
+    for targets in (np.empty(0, dtype=np.int64), np.arange(N - UNKNOWN, N)):
+        near = NearPlaces(places, targets, 5).of(np.arange(3))
+        assert np.diff(near.indptr).tolist() == [0, 0, 0]
+
+
 def test_only_nodes_with_points_have_the_feature() -> None:
     _, graph = country()
     assert features_of(graph) == (*FEATURES, APART)

@@ -43,23 +43,22 @@ def differences_of(graph: Graph) -> tuple[str, ...]:
     Their distribution changes (Kolmogorov and Smirnov) if the links' targets are shuffled, which keeps the
     popularity of each.
     """
-    if graph.relationships is None or not (numbers := _numbers(graph)):
+    if graph.relationships is None or not (scorers := difference_scorers(graph)):
         return ()
     found: dict[str, float] = {}
     for pattern in patterns_of(graph):
         source, target = relationships_of(graph, pattern)
-        for (name, first), (other, second) in product(numbers.items(), repeat=2):
+        for name, scorer in scorers.items():
+            first, second = scorer.numbers
             is_at_both = not (np.isnan(first[target]).all() and np.isnan(second[source]).all())
-            if name != other and is_at_both:  # better compared with itself
+            if is_at_both and not scorer.is_of_one_attribute:  # better compared with itself
                 continue
-            scorer = DifferenceScorer(first, second)
             own, shuffled = (scorer.transformed(each) for each in scorer.of_links(source, target))
             if len(own) < 2:
                 continue
             differs = float(ks_2samp(own.round(_DIGITS), shuffled.round(_DIGITS), method="asymp").statistic)
             if differs >= max(_LEAST, _BY_CHANCE * (2.0 / len(own)) ** 0.5):
-                each = _name(name, other)
-                found[each] = max(found.get(each, 0.0), differs)
+                found[name] = max(found.get(name, 0.0), differs)
     return tuple(sorted(found, key=lambda each: (-found[each], each))[:_MOST])
 
 
@@ -91,26 +90,32 @@ def expected_places(
     from_here = origins.points[source[origins.known[source]][:_LINKS]]
     tree = KDTree(places.points[targets[places.known[targets]]])
     within = tree.query_ball_point(from_here, len(there) ** 0.5, return_length=True)
-    return (places, origins) if np.median(within) <= few else None
+    return (places, origins) if len(within) and np.median(within) <= few else None
 
 
-def difference_scorers(graph: Graph, names: Iterable[str]) -> dict[str, DifferenceScorer]:
-    """Return the scorers of the named differences, of those whose attributes the graph has."""
-    numbers, wanted = _numbers(graph), set(names)
-    pairs = product(numbers.items(), repeat=2) if wanted else ()
-    return {
-        name: DifferenceScorer(first, second)
-        for (one, first), (other, second) in pairs
-        if (name := _name(one, other)) in wanted
-    }
+def difference_scorers(graph: Graph, names: Iterable[str] | None = None) -> dict[str, DifferenceScorer]:
+    """Return the scorers of the named differences, of those whose attributes the graph has; or of all.
+
+    Both attributes have the same kind: dates are not compared with numbers.
+    """
+    wanted = None if names is None else set(names)
+    numbers = {} if wanted == set() else _numbers(graph)
+    found = {}
+    for ((one, kind), first), ((other, other_kind), second) in product(numbers.items(), repeat=2):
+        name = f"{other} - {one}"
+        if kind == other_kind and (wanted is None or name in wanted):
+            found[name] = DifferenceScorer(first, second)
+    return found
 
 
 class DifferenceScorer(CombinedScorer):
     """The target's number minus the source's, as a signed logarithm; NaN if one of them is unknown."""
 
     def __init__(self, source: Array, target: Array) -> None:
-        usual = np.sqrt(np.nanvar(source) + np.nanvar(target)) or 1.0
-        self.numbers = source / usual, target / usual
+        largest = max(np.nanmax(np.abs(source)), np.nanmax(np.abs(target))) or 1.0  # squares can overflow
+        usual = np.sqrt(np.nanvar(source / largest) + np.nanvar(target / largest)) or 1.0
+        self.is_of_one_attribute = source is target
+        self.numbers = source / largest / usual, target / largest / usual
         super().__init__(NodeScorer(-self.numbers[0], np.add, self.numbers[1]))
 
     def is_known_of(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> bool:
@@ -150,17 +155,13 @@ def _places(columns: Sequence[Array]) -> Places:
     return Places(np.where(known[:, None], points, 0.0), known)
 
 
-def _name(source: str, target: str) -> str:
-    return f"{target} - {source}"
-
-
-def _numbers(graph: Graph) -> Mapping[str, Array]:
-    """Return the numbers that most nodes have, by the attribute's column, shape (N,); NaN if unknown."""
+def _numbers(graph: Graph) -> Mapping[tuple[str, Kind], Array]:
+    """Return the numbers that most nodes have, by name and kind, shape (N,); NaN if unknown."""
     found = {}
     for entry, columns, known in graph.attribute_blocks():
         if entry["kind"] in _KINDS and known.any():
             attributes: Any = graph.attributes
             values = sparse.csr_array(attributes[:, [columns.start]]).toarray().ravel().astype(np.float64)
-            found[entry["columns"][0]] = np.where(known, values, np.nan)
-    most = sorted(found, key=lambda name: -np.count_nonzero(~np.isnan(found[name])))[:_MOST_NUMBERS]
-    return {name: found[name] for name in most}
+            found[entry["columns"][0], Kind(entry["kind"])] = np.where(known, values, np.nan)
+    most = sorted(found, key=lambda each: -np.count_nonzero(~np.isnan(found[each])))[:_MOST_NUMBERS]
+    return {each: found[each] for each in most}

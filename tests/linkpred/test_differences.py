@@ -13,6 +13,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import ALONE
+from heat_neo4j.attributes.kinds import Date, Kind
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph, Provenance, Relationships
@@ -95,7 +96,12 @@ def test_numbers_of_two_labels_are_compared_if_neither_label_has_both() -> None:
     }
     graph = described((actor, film + 200), "ACTED_IN", {"Person": ~is_film, "Film": is_film}, numbers)
     assert differences_of(graph) == ("Film.released - Person.born",)
-    graph = described((actor, film + 200), "ACTED_IN", {"": ~is_film}, {})
+    days = [None if each is None else Date(365.0 * each) for each in numbers["born", "Person"]]
+    numbers["born", "Person"] = days
+    graph = described((actor, film + 200), "ACTED_IN", graph.labels, numbers)
+    assert {entry["kind"] for entry in graph.provenance.attribute_recipe} == {Kind.DATE, Kind.NUMBER}
+    names = {"Film.released - Film.released", "Person.born - Person.born"}
+    assert set(difference_scorers(graph)) == names
     assert differences_of(graph) == ()
 
 
@@ -114,6 +120,8 @@ def test_a_difference_is_a_signed_logarithm_and_unknown_if_a_number_is() -> None
     some = scorer.between(np.array([4, 2]), np.array([7, 9, 1]))
     np.testing.assert_array_equal(some.rows(0, 2), scorer.rows(0, 30)[[4, 2]][:, [7, 9, 1]])
     assert scorer.ceiling() is None
+    assert np.isfinite(DifferenceScorer(1e149 * np.arange(5.0), np.full(5, 1e149)).rows(0, 5)).all()
+    assert not DifferenceScorer(np.full(3, 7.0), np.full(3, 7.0)).rows(0, 3).any()
 
 
 @pytest.mark.parametrize("unknown", [0, 40])

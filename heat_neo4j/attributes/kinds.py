@@ -232,8 +232,14 @@ def _is_not_finite(largest: float, value: Any) -> bool:
 
 
 def example(value: Any) -> str:
-    """Return `value` as a short example for a message."""
-    text = repr(value)
+    """Return `value` as a short example for a message.
+
+    >>> example(["a", date(2001, 1, 1)])
+    "['a', 2001-01-01]"
+    """
+    text = repr(value) if isinstance(value, str) else str(value)
+    if type(value) is list:  # a list shows its values as code: neo4j.time.Date(2001, 1, 1)
+        text = f"[{', '.join(map(example, value[:_EXAMPLE_CHARACTERS]))}]"
     return text if len(text) <= _EXAMPLE_CHARACTERS else f"{text[:_EXAMPLE_CHARACTERS]}..."
 
 

@@ -219,7 +219,7 @@ BAD = {
     "infinite": ([math.inf], "attribute 'p' has a value that is NaN, infinite or too large (inf)"),
     "too large": ([-1e200], "attribute 'p' has a value that is NaN, infinite or too large (-1e+200)"),
     "nan in list": ([[1.0, math.nan]], "attribute 'p' has a value that is NaN, infinite or too large (nan)"),
-    "date": ([date(2001, 2, 3)], "attribute 'p' holds date values (datetime.date(2001, 2, 3)): only numbers"),
+    "date": ([date(2001, 2, 3)], "attribute 'p' holds date values (2001-02-03): only numbers"),
     "bytes": ([b"x"], "attribute 'p' holds bytes values (b'x'): only numbers"),
     "list of booleans": ([[True]], "attribute 'p' holds lists of bool values ([True]): only numbers"),
     "list of dates": ([[date(2001, 2, 3)]], "attribute 'p' holds lists of date values"),

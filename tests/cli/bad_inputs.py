@@ -283,7 +283,7 @@ CASES = [
         "attribute of dates in lists",
         (*EMBED, "--attribute", "day"),
         4,
-        "attribute 'day' holds lists of Date values ([neo4j.time.Date(2001, 1, 1)]) on node ID and 2 more: only numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings can be read; convert it, or leave it out",
+        "attribute 'day' holds lists of Date values ([2001-01-01]) on node ID and 2 more: only numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings can be read; convert it, or leave it out",
         graph="MATCH (n:BadPaper) SET n.day = [date('2001-01-01')]",
     ),
     Case(

@@ -137,6 +137,10 @@ BAD = {
     ),
     "weight that is NaN": (*weighted("0.0 / 0.0"), "weight 'weight' is not usable: 1 NaN, e.g. nan from"),
     "infinite weight": (*weighted("1.0 / 0.0"), "weight 'weight' is not usable: 1 infinite, e.g. inf from"),
+    "weight that is a date": (
+        *weighted("date('2024-05-17')"),
+        r"1 not numbers \(Date\), e.g. 2024-05-17 from",
+    ),
     "weight that is a string": (
         *weighted("'7'"),
         r"weight 'weight' is not usable: 1 not numbers \(str\), e.g. '7' from",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.display import did_you_mean, listed
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import LinkTypes
 from heat_neo4j.database.projection import Projection
@@ -80,7 +80,7 @@ class Scope:
     def nothing_matches(self) -> ProjectionError:
         """Return the error for a projection without nodes."""
         labels, predicate = self.projection.labels, self.projection.node_filter
-        which = "" if labels is None else f" of label {' or '.join(map(repr, labels))}"
+        which = "" if labels is None else f" of label {listed(map(repr, labels), 'or')}"
         where = "" if predicate is None else f" with {predicate!r}"
         return ProjectionError(f"there is no node{which}{where}: nothing to read")
 

@@ -148,7 +148,7 @@ def find_duplicates(
         of_properties.append(compared.by_values(name, own_values))
     comparisons += count_once(of_properties, compared.n_pairs)
     differs = np.zeros(len(pairs), dtype=np.bool_)
-    notes = _shared_names([texts[row] for row in rows.tolist()])
+    notes = [] if unique else _shared_names([texts[row] for row in rows.tolist()])
     for each in comparisons:
         if each.name in unique:
             differ = (each.levels != MISSING) & (each.levels < len(each.reasons) - 1)

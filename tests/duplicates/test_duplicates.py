@@ -468,6 +468,9 @@ def test_names_of_kinds_of_things_are_noted(case: Case) -> None:
         "123 of 123 nodes share their name with at least two others: choose a `caption` that tells things "
         "apart, or a `unique` property"
     )
+    numbers = {"number": list(range(len(kinds)))}
+    found = case.model.duplicates(kinds, numbers, label="Club", unique=["number"])
+    assert "share their name" not in "".join(found.notes)
     twice = [f"Club {row // 2}" for row in range(len(case.names))]
     assert "share their name" not in "".join(case.model.duplicates(twice, label="Club").notes)
 

@@ -7,7 +7,7 @@ the words of a text from which the classes were read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,11 +35,15 @@ class Telltale:
     known: float  # share of the nodes with a class that have it
     asked: float  # of those without
 
-    def __str__(self) -> str:
-        return (
-            f"{self.name} and the coordinates are not used: {self.known:.0%} of the nodes with a value have "
-            f"{self.name}, {self.asked:.0%} of those without"
-        )
+
+def note_on(found: Sequence[Telltale]) -> str:
+    """Return a line on features that are not used; there is at least one."""
+    known, asked = min(each.known for each in found), max(each.asked for each in found)
+    names = [each.name for each in found]
+    shares = f"{known:.0%} of the nodes with a value have {names[0]}, {asked:.0%} of those without"
+    if len(names) > 1:
+        shares = f"at least {known:.0%} of the nodes with a value have each, at most {asked:.0%} without one"
+    return f"{', '.join(names)} and the coordinates are not used: {shares}"
 
 
 def telltale_types(graph: Graph, known: Rows, asked: Rows) -> tuple[Telltale, ...]:

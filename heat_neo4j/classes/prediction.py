@@ -15,6 +15,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.classes.comparable import (
     has_attributes,
+    note_on,
     telltale_properties,
     telltale_types,
     without_telltale_words,
@@ -101,7 +102,7 @@ def predict_property(
     unread = {each.name for each in properties} | ({without} if without is not None else set())
     graph, words = without_telltale_words(graph, known, asked, unread)
     described = has_attributes(graph, unread)
-    notes = [*map(str, (*types, *properties)), *words]
+    notes = [*([note_on((*types, *properties))] if types or properties else []), *words]
     if are_numbers and kind is None:
         other, chosen = ("class", "numbers") if as_numbers else ("number", "classes")
         advice = f"set `kind` to {other} to change that"

@@ -8,7 +8,13 @@ from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.classes.comparable import has_attributes, telltale_types, without_telltale_words
+from heat_neo4j.classes.comparable import (
+    Telltale,
+    has_attributes,
+    note_on,
+    telltale_types,
+    without_telltale_words,
+)
 from heat_neo4j.classes.results import PredictedClasses
 from heat_neo4j.classes.views import ATTRIBUTES, COORDINATES
 from heat_neo4j.graph import Provenance, Relationships
@@ -51,6 +57,14 @@ def test_a_relationship_that_is_missing_with_the_class_promises_nothing() -> Non
         "LIVES_IN and the coordinates are not used: 100% of the nodes with a value have LIVES_IN, 0% of "
         "those without",
         "on held-out nodes it is no better than always the most frequent value",
+    )
+
+
+def test_several_features_that_are_not_used_share_a_note() -> None:
+    found = [Telltale("LIVES_IN", 1.0, 0.0), Telltale("age", 0.72, 0.04)]
+    assert note_on(found) == (
+        "LIVES_IN, age and the coordinates are not used: at least 72% of the nodes with a value have each, "
+        "at most 4% without one"
     )
 
 

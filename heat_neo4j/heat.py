@@ -1192,6 +1192,9 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             if name not in row_of:
                 texts = [each for each in row_of if isinstance(each, str)]
                 hint = did_you_mean(name, texts) if isinstance(name, str) else ""
+                for alike in row_of:  # a number as text, or the reverse
+                    if str(alike) == str(name):
+                        hint = f": did you mean {alike!r}?"
                 raise ValueError(f"no embedded node is named {name!r}{hint}")
             rows.append(row_of[name])
         return np.array(rows, dtype=np.int64)

@@ -233,6 +233,15 @@ def test_a_mistake_is_one_line(model, call, error, line):
         call(model)
 
 
+def test_a_key_of_the_other_type_is_suggested():
+    numbered = HEAT(**SMALL).fit(nx.path_graph(12))
+    with pytest.raises(ValueError, match="no embedded node is named '11': did you mean 11"):
+        numbered.kneighbors(["11"])
+    named = HEAT(**SMALL).fit(nx.relabel_nodes(nx.path_graph(12), str))
+    with pytest.raises(ValueError, match="no embedded node is named 11: did you mean '11'"):
+        named.kneighbors([11])
+
+
 def test_points_that_are_given_are_copied():
     points = HEAT(**SMALL).fit(KARATE).embedding_
     model = HEAT.from_points(KARATE, points)

@@ -225,7 +225,7 @@ def recommend(
         rules=learned,
         min_degree=min_degree,
     )
-    names = node_names(store, published, caption)
+    names = node_names(store, published, caption, with_keys=True)
     for each in found:
         if not each.has_role and each.pattern is not None:
             way, has = ("to", "outgoing") if reverse else ("from", "incoming")
@@ -302,7 +302,7 @@ def explain(
     if pair[0] == pair[1]:
         raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
     scorers_of = None if score is None else partial(score.scorers, published.embedding)
-    names = node_names(store, published, caption)
+    names = node_names(store, published, caption, with_keys=True)
     link = explain_likeliest(published.embedding, graph, chosen, pair, scorers_of, names)
     if link is None:
         raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))

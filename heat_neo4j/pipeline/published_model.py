@@ -1,5 +1,6 @@
 """Read a published version back: its run, its attribute recipe, and data for pictures."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -235,22 +236,40 @@ def label_groups(graph: Graph) -> list[str | None]:
 
 
 def node_names(
-    store: Neo4jStore, published: PublishedModel, caption: Key | None = None, longest: int = 240
+    store: Neo4jStore,
+    published: PublishedModel,
+    caption: Key | None = None,
+    longest: int = 240,
+    *,
+    with_keys: bool = False,
 ) -> list[str]:
     """Return a name for each node, one line with at most `longest` characters.
 
     The name is the value of the property `caption`, which may depend on the label; by default of the run's
-    key. A node without a value is named by the key, or by its label and the number in its element id. Raises
-    ProjectionError if no node has a label of `caption`, or no node of that label has the property.
+    key. A node without a value is named by the key, or by its label and the number in its element id. With
+    `with_keys`, captions that several nodes share are followed by the key in brackets. Raises ProjectionError
+    if no node has a label of `caption`, or no node of that label has the property.
     """
     graph, projection = published.graph, published.run.unfiltered_projection
     values = name_values(store, published, caption)
     if caption:
         by_key = name_values(store, published)
+        if with_keys:
+            values = _with_keys(values, by_key)
         values = [key if value is None else value for value, key in zip(values, by_key, strict=True)]
     return [
         name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
         for value, labels, element_id in zip(values, labels_of(graph), graph.node_ids, strict=True)
+    ]
+
+
+def _with_keys(values: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
+    """Return values, those that come several times with the node's key, if it has one, in brackets."""
+    texts = [None if value is None else display_text(value) for value in values]
+    uses = Counter(texts)
+    return [
+        f"{text} ({key})" if text is not None and key is not None and uses[text] > 1 else value
+        for text, key, value in zip(texts, keys, values, strict=True)
     ]
 
 

@@ -16,7 +16,12 @@ from heat_neo4j.pipeline import driver
 from heat_neo4j.pipeline.driver import LinkExample
 from heat_neo4j.pipeline.published_model import PublishedModel, names_of_rows, node_names
 
-COLUMNS = {"title": ["Up", None, None, None], "name": [None, "Ann " * 80, None, "Tom"], "code": [1, 2, 3, 4]}
+COLUMNS = {
+    "title": ["Up", None, None, None],
+    "name": [None, "Ann " * 80, None, "Tom"],
+    "code": [1, 2, 3, 4],
+    "kind": ["film", "actor", "film", None],
+}
 STORE = SimpleNamespace(read_property=lambda graph, name: COLUMNS[name])
 GRAPH = Graph(
     sparse.csr_array((4, 4)),
@@ -29,9 +34,9 @@ GRAPH = Graph(
 )
 
 
-def names(caption=None, **projection):
+def names(caption=None, *, with_keys=False, **projection):
     run = RunRecord("run", "heat", ("embedding",), "complete", projection=projection)
-    return node_names(STORE, PublishedModel(run, GRAPH, np.zeros((4, 3))), caption)
+    return node_names(STORE, PublishedModel(run, GRAPH, np.zeros((4, 3))), caption, with_keys=with_keys)
 
 
 def test_each_label_has_its_own_caption():
@@ -52,6 +57,12 @@ def test_captions_are_the_keys_of_the_run_unless_given():
     assert names(key={"Nobody": "code"}) == [f"Entity {4750 + row}" for row in range(4)]
     assert names({"Person": "name"}, key="code")[3] == "Tom"
     assert names() == [f"Entity {4750 + row}" for row in range(4)]
+
+
+def test_captions_that_several_nodes_share_have_the_key_where_they_are_listed():
+    assert names("kind", key="code", with_keys=True) == ["film (1)", "actor", "film (3)", "4"]
+    assert names("kind", key="code") == ["film", "actor", "film", "4"]
+    assert names("kind", with_keys=True)[::2] == ["film", "film"]
 
 
 def properties_of(ids, keys, asked=None):

@@ -110,7 +110,10 @@ _LEAST_COSINE = 0.005  # smaller ones would be printed as 0.00
 
 def meaning_of(feature: str) -> str:
     """Return a feature in plain English."""
-    return MEANINGS.get(feature) or f"difference of numbers: {feature}"
+    if feature in MEANINGS:
+        return MEANINGS[feature]
+    after, _, before = feature.partition(" - ")
+    return f"{after} of the target minus {'that' if after == before else before} of the source"
 
 
 def _cached(scorers_of: Callable[[Graph], Scorers]) -> Callable[[Graph], Scorers]:

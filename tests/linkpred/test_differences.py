@@ -26,7 +26,7 @@ from heat_neo4j.linkpred.differences import (
     differences_of,
     expected_places,
 )
-from heat_neo4j.linkpred.explanation import explain_pair
+from heat_neo4j.linkpred.explanation import explain_pair, meaning_of
 from heat_neo4j.linkpred.features import FEATURES, PairFeatures, features_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
@@ -150,6 +150,11 @@ def test_papers_of_the_years_that_are_cited_rank_first(unknown: int) -> None:
         assert "Paper.year - Paper.year" not in {part.feature for part in link.contributions}
         assert "NaN" not in json.dumps(link.to_dict())
         assert sum(part.log_odds for part in link.contributions) == pytest.approx(link.log_odds, abs=1e-9)
+
+
+def test_a_difference_is_explained_in_words() -> None:
+    assert meaning_of("Paper.year - Paper.year") == "Paper.year of the target minus that of the source"
+    assert meaning_of("released - born") == "released of the target minus born of the source"
 
 
 def test_targets_with_the_expected_numbers_are_candidates_if_few_have_them() -> None:

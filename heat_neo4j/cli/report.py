@@ -262,7 +262,9 @@ def _alpha(training: Mapping[str, Any]) -> Iterator[str]:
     share = f"alpha {training['alpha']:g}"
     used = [f"{each['name']} {each['auroc']:.2f}" for each in measured if each["used"]]
     others = [
-        f"{each['name']} {each['auroc']:.2f} ({'-'.join(f'{end:.2f}' for end in each['interval'])})"
+        f"{each['name']} (hardly any linked nodes to compare)"
+        if each.get("pairs", 2) < 2
+        else f"{each['name']} {each['auroc']:.2f} ({'-'.join(f'{end:.2f}' for end in each['interval'])})"
         for each in measured
         if not each["used"]
     ]

@@ -127,12 +127,14 @@ def test_attributes_that_are_not_used_come_with_the_interval_that_decides(capsys
         {"name": "brand", "auroc": 0.512, "interval": [0.503, 0.521], "used": True},
         {"name": "price", "auroc": 0.514, "interval": [0.484, 0.544], "used": False},
     ]
+    never = {"name": "tax", "auroc": 0.5, "interval": [0.0, 1.0], "used": False, "pairs": 0}
     run = RunRecord("r", "shop", ("embedding",), "complete")
     interval = "no better than chance (99% intervals): price 0.51 (0.48-0.54)"
     for alpha, attributes, lines in (
         (0.2, measured, ["by brand 0.51", f"not used, as {interval}"]),
         (0.05, measured[1:], [f"alpha 0.05: random jumps join the pieces of the graph; {interval}"]),
         (0.0, measured[1:], [f"alpha 0: not used, as {interval}"]),
+        (0.0, [measured[1], never], [f"not used, as {interval}, tax (hardly any linked nodes to compare)"]),
     ):
         show_run(RunReport(replace(run, training={"alpha": alpha, "attributes": attributes})))
         printed = capsys.readouterr().out.splitlines()

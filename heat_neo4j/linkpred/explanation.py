@@ -41,7 +41,7 @@ MEANINGS: Mapping[str, str] = {
     "source_in": "the source's incoming relationships of the type",
     "target_out": "the target's outgoing relationships of the type",
     "target_in": "the target's incoming relationships of the type",
-    "target_in_if_isolated": "the target's incoming relationships of the type, as the source is isolated",
+    "target_in_if_isolated": "the target's incoming relationships of the type, if the source is isolated",
     "common_neighbours": "common neighbours",
     "paths_of_three": "paths of three relationships",
     "paths_by_degree": "paths of three relationships between well-connected nodes",

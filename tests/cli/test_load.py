@@ -121,6 +121,14 @@ def test_times_come_with_the_option_that_uses_them(monkeypatch, tmp_path):
     assert times == "              add --time time to predict future links, not links that are missing now"
 
 
+def test_nothing_comes_next_if_nothing_was_loaded(monkeypatch, tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\n")
+    store = SimpleNamespace(load_graph=lambda graph, names, **options: LoadReport(0, 0, 0, 0))
+    monkeypatch.setattr(load, "open_store", lambda options: nullcontext(store))
+    printed = invoke(str(tmp_path / "edges.csv")).stdout
+    assert printed.endswith("0 relationships of type LINK, 0 of them new\n")
+
+
 def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
     (tmp_path / "bad.csv").write_text("a,b\nb\n")
     result = invoke(str(tmp_path / "bad.csv"), code=4)

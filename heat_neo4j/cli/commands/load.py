@@ -89,6 +89,8 @@ def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[t
     yield "Loaded", f"{nodes} of label {labels}, {report.nodes_created:,} of them new"
     yield "", f"{links} of type {names.relationship}, {report.relationships_created:,} of them new"
     yield from counted(graph.counts, ODDITIES)
+    if not report.relationships:
+        return  # there is nothing to embed
     poor = poor_attributes(graph.columns)
     reasons = {
         kind: ", ".join(name for name in poor if poor[name] == kind) for kind in dict.fromkeys(poor.values())

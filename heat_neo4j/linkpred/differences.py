@@ -32,7 +32,7 @@ _MOST = 4  # differences that are features: those that tell most
 _LINKS = 1_000  # links of a pattern that decide
 _LEAST = 0.1  # minimum change of the distribution, far above chance for so many links
 _BY_CHANCE = 2.0  # times the square root of 2 / links: rarely exceeded by chance
-_FINE = 30.0  # differences below a 30th of the usual one are told apart, larger ones by their logarithm
+_FINE = 1e4  # differences a 10,000th of the usual one count as none, larger ones by their logarithm
 _DIGITS = 6  # of the logarithm
 _TIGHT, _TIGHTEST = 0.2, 1e-3  # spread among links, times that of other pairs: the most, and the least unit
 

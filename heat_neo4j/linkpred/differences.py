@@ -33,8 +33,18 @@ _LINKS = 1_000  # links of a pattern that decide
 _LEAST = 0.1  # minimum change of the distribution, far above chance for so many links
 _BY_CHANCE = 2.0  # times the square root of 2 / links: rarely exceeded by chance
 _FINE = 1e4  # differences a 10,000th of the usual one count as none, larger ones by their logarithm
+_MINUS = " - "  # in no other feature's name
 _DIGITS = 6  # of the logarithm
 _TIGHT, _TIGHTEST = 0.2, 1e-3  # spread among links, times that of other pairs: the most, and the least unit
+
+
+STRICTNESS = 0.05
+"""Factor of the ridge on these features: they are few, known to tell links from others, and exact."""
+
+
+def is_difference(feature: str) -> bool:
+    """Return whether a feature is a difference of numbers."""
+    return _MINUS in feature
 
 
 def differences_of(graph: Graph) -> tuple[str, ...]:
@@ -102,7 +112,7 @@ def difference_scorers(graph: Graph, names: Iterable[str] | None = None) -> dict
     numbers = {} if wanted == set() else _numbers(graph)
     found = {}
     for ((one, kind), first), ((other, other_kind), second) in product(numbers.items(), repeat=2):
-        name = f"{other} - {one}"
+        name = f"{other}{_MINUS}{one}"
         if kind == other_kind and (wanted is None or name in wanted):
             found[name] = DifferenceScorer(first, second)
     return found

@@ -30,6 +30,7 @@ from heat_neo4j.linkpred.calibration import (
     hold_out,
     reliability,
 )
+from heat_neo4j.linkpred.differences import STRICTNESS, is_difference
 from heat_neo4j.linkpred.features import (
     AGES,
     DIRECTION,
@@ -376,7 +377,7 @@ def link_score(
         np.concatenate([pair_distances(points, getattr(split, of)) for split, points in held_out])
         for of in ("test_edges", "test_non_edges")
     )
-    whole = _Fit.of(samples)
+    whole = _Fit.of(samples, strictness=[STRICTNESS if is_difference(each) else 1.0 for each in features])
     score = LinkScore(
         features=(*features, "direction"),
         knots=whole.functions.knots,
@@ -613,8 +614,17 @@ class _Fit(NamedTuple):
     directions: dict[str, Array]
 
     @classmethod
-    def of(cls, samples: Mapping[str, Sample], fold: int | None = None, like: _Fit | None = None) -> _Fit:
-        """Fit to all pairs outside `fold`; `like` provides the knots and the starting weights."""
+    def of(
+        cls,
+        samples: Mapping[str, Sample],
+        fold: int | None = None,
+        like: _Fit | None = None,
+        strictness: Sequence[float] | None = None,
+    ) -> _Fit:
+        """Fit to all pairs outside `fold`; `like` provides the knots and the starting weights.
+
+        `strictness` is that of each feature but the direction, for `Splines`.
+        """
         rows = {
             name: each.is_fitted if fold is None else each.is_fitted & (each.fold != fold)
             for name, each in samples.items()
@@ -631,7 +641,13 @@ class _Fit(NamedTuple):
             offsets[name] = each.offset[rows[name]]
         is_link = np.concatenate(list(links.values()))
         functions = (
-            Splines.over(np.concatenate(list(values.values())), is_link) if like is None else like.functions
+            Splines.over(
+                np.concatenate(list(values.values())),
+                is_link,
+                None if strictness is None else np.array([*strictness, 1.0]),
+            )
+            if like is None
+            else like.functions
         )
         designs = {name: functions.design(each) for name, each in values.items()}
         whole = SplineDesign.joined(list(designs.values()))

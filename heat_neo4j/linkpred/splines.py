@@ -33,10 +33,12 @@ class Splines:
         Knots of each feature, ascending.
     centre, width : float64 array of shape (K,)
         Offset and scale that standardise each feature for its slope.
+    strictness : float64 array of shape (K,)
+        Factor of the ridge on each feature's slope and heights.
     """
 
-    def __init__(self, knots: Table, centre: Array, width: Array) -> None:
-        self.knots, self.centre, self.width = knots, centre, width
+    def __init__(self, knots: Table, centre: Array, width: Array, strictness: Array) -> None:
+        self.knots, self.centre, self.width, self.strictness = knots, centre, width, strictness
         counts = [len(each) for each in knots]
         self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         self._every = np.concatenate([np.zeros(0), *map(np.asarray, knots)])
@@ -44,10 +46,10 @@ class Splines:
         self._standard = (self._every - centre[self._feature]) / width[self._feature]
 
     @classmethod
-    def over(cls, values: Array, is_link: NDArray[np.bool_]) -> Splines:
+    def over(cls, values: Array, is_link: NDArray[np.bool_], strictness: Array | None = None) -> Splines:
         """Place knots at 0 and at quantiles of the other values, of links and of all pairs.
 
-        `values` has shape (m, K), NaN if missing.
+        `values` has shape (m, K), NaN if missing; `strictness` defaults to 1.
         """
         knots, centre, width = [], [], []
         for column in values.T:
@@ -60,13 +62,13 @@ class Splines:
             knots.append(tuple(places.tolist()) or (0.0,))
             centre.append(some.mean() if len(some) else 0.0)
             width.append((some.std() if len(some) else 0.0) or 1.0)
-        return cls(tuple(knots), np.array(centre), np.array(width))
+        strictness = np.ones(len(knots)) if strictness is None else strictness
+        return cls(tuple(knots), np.array(centre), np.array(width), strictness)
 
     @property
     def ridge(self) -> Array:
         """Ridge on each weight, in the order intercept, slopes, heights."""
-        parts = ([INTERCEPT], np.full(len(self.knots), _SLOPE), np.full(len(self._every), _BEND))
-        return np.concatenate(parts)
+        return np.concatenate(([INTERCEPT], _SLOPE * self.strictness, _BEND * self.strictness[self._feature]))
 
     def design(self, values: Array) -> SplineDesign:
         """Return the regression design of values of shape (m, K)."""

@@ -182,6 +182,20 @@ def test_targets_with_the_expected_numbers_are_candidates_if_few_have_them() -> 
     ).lists(0, 3)
 
 
+def test_links_that_two_numbers_determine_are_found() -> None:
+    """Nodes of a grid decay to the node on the next diagonal, if they do."""
+    across, down = np.divmod(np.arange(N), 20)
+    rng = np.random.default_rng(0)
+    source = np.flatnonzero((across < 19) & (down > 0) & (rng.random(N) < 0.6))
+    numbers = {("protons", "Isotope"): across.tolist(), ("neutrons", "Isotope"): down.tolist()}
+    labels = {"Isotope": np.ones(N, dtype=np.bool_)}
+    graph = described((source, source + 19), "DECAYS_TO", labels, numbers)
+    figures = link_score(hold_out(MODEL, graph), graph).figures["Isotope-DECAYS_TO->Isotope"]
+    assert figures.recall == 1.0
+    assert figures.mrr is not None
+    assert figures.mrr > 0.9
+
+
 def test_only_patterns_of_nodes_with_the_numbers_have_the_feature() -> None:
     _, graph = papers()
     points = lift(np.random.default_rng(2).normal(size=(N, 3)))

@@ -29,6 +29,10 @@ def test_knots_are_at_quantiles_of_what_links_and_all_pairs_have_besides_zero() 
         zero = [0.0] if column == 1 else []
         np.testing.assert_allclose(splines.knots[column], np.unique(np.append(quantiles, zero)))
     assert len(splines.ridge) == 1 + 5 + sum(map(len, splines.knots))
+    strictness = np.array([1.0, 0.1, 2.0, 1.0, 0.5])
+    factor = Splines.over(values, is_link, strictness).ridge / splines.ridge
+    every = [[each] * len(knots) for each, knots in zip(strictness, splines.knots, strict=True)]
+    np.testing.assert_allclose(factor, [1.0, *strictness, *np.concatenate(every)])
 
 
 @pytest.mark.parametrize("seed", range(3))

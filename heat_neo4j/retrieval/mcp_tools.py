@@ -72,7 +72,7 @@ class Tools:
             labels=None if label is None else [label],
             show=show,
         )
-        return found.to_dict()
+        return _without_missing(found.to_dict())
 
     def nearest(self, node: Node, k: Count = 10, label: Label = None, show: Show = None) -> dict[str, Any]:
         """List the nodes most closely related to one, the nearest first."""
@@ -186,4 +186,12 @@ class Tools:
         )
         if label is not None and not found.nodes:  # perhaps because it is misspelt
             require_names(self._store, [label], ())
-        return found.to_dict()
+        return _without_missing(found.to_dict())
+
+
+def _without_missing(answer: dict[str, Any]) -> dict[str, Any]:
+    """Remove from an answer the properties that a node lacks, such as the keys of other labels."""
+    for node in answer.get("nodes", ()):
+        if properties := node.get("properties"):
+            node["properties"] = {name: each for name, each in properties.items() if each is not None}
+    return answer

@@ -12,6 +12,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -353,6 +354,14 @@ def test_an_error_does_not_repeat_a_huge_argument():
             await check_huge(client, (HUGE, {}), ("nearest", {HUGE: 1}), ("nearest", {"node": {HUGE: HUGE}}))
 
     run(main())
+
+
+def test_answers_leave_out_properties_that_a_node_lacks():
+    near = SimpleNamespace(nodes=[1], to_dict=lambda: {"nodes": [{"properties": {"id": 0, "upc": None}}]})
+    store = SimpleNamespace(neighbours=lambda *args, **options: near, search=lambda *args, **options: near)
+    tools = Tools(store, "heat")
+    for found in (tools.nearest("p1"), tools.search("What is p1?")):
+        assert found == {"nodes": [{"properties": {"id": 0}}]}
 
 
 def test_texts_of_the_database_are_short_and_marked_as_data():

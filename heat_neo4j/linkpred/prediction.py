@@ -44,10 +44,7 @@ from heat_neo4j.patterns import Pattern, link_limits
 
 _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are alike, and no score was fitted"
 _NO_PROBABILITY = "no link is predicted: none has a probability, and `min_probability` is {:g}"
-_AS_HELD_OUT = (
-    "probabilities assume that about a tenth of the links is missing; for links to come, set `time` to the "
-    "property that dates them"
-)
+_AS_HELD_OUT = "probabilities are of links that are missing now, assumed to be a tenth, not of links to come"
 _PERIOD = "a probability is the chance of a link in a period like the last, which began {}"
 _UNLIKELY = "links with a probability below `min_probability`, {:g}, are left out"
 _NONE_LIKELY = "; none remain for {}{}"

@@ -71,7 +71,7 @@ def test_what_a_probability_assumes_is_told() -> None:
         [each for each in predict_links(points, graph, 2, score=each).notes if "probabilit" in each]
         for each in (score, replace(score, since="2024-03-01"))
     )
-    assert undated[-1].startswith("probabilities assume that about a tenth of the links is missing; ")
+    assert undated[-1].startswith("probabilities are of links that are missing now")
     assert (
         dated[-1] == "a probability is the chance of a link in a period like the last, which began 2024-03-01"
     )

@@ -29,7 +29,8 @@ Rows = NDArray[np.int64]
 _KINDS = (Kind.NUMBER, Kind.DATE, Kind.DURATION)
 _MOST_NUMBERS = 6  # attributes compared: those that most nodes have
 _MOST = 4  # differences that are features: those that tell most
-_LINKS = 1_000  # links of a pattern that decide
+_SAMPLED = 10_000  # links of a pattern that are looked at
+_LINKS = 1_000  # of those with both numbers, how many decide
 _LEAST = 0.1  # minimum change of the distribution, far above chance for so many links
 _BY_CHANCE = 2.0  # times the square root of 2 / links: rarely exceeded by chance
 _FINE = 1e4  # differences a 10,000th of the usual one count as none, larger ones by their logarithm
@@ -57,7 +58,7 @@ def differences_of(graph: Graph) -> tuple[str, ...]:
         return ()
     found: dict[str, float] = {}
     for pattern in patterns_of(graph):
-        source, target = relationships_of(graph, pattern)
+        source, target = _sampled(*relationships_of(graph, pattern))
         for name, scorer in scorers.items():
             first, second = scorer.numbers
             is_at_both = not (np.isnan(first[target]).all() and np.isnan(second[source]).all())
@@ -83,7 +84,7 @@ def expected_places(
     """
     if pattern is None:
         return None
-    source, target = relationships_of(graph, pattern)
+    source, target = _sampled(*relationships_of(graph, pattern))
     there, expected = [], []
     for scorer in difference_scorers(graph, names).values():
         own, shuffled = scorer.of_links(source, target)
@@ -152,6 +153,13 @@ class DifferenceScorer(CombinedScorer):
 
     def _combined(self, scores: Sequence[Array]) -> Array:
         return self.transformed(scores[0])
+
+
+def _sampled(source: Rows, target: Rows) -> tuple[Rows, Rows]:
+    if len(source) <= _SAMPLED:
+        return source, target
+    some = np.random.default_rng(len(source)).choice(len(source), _SAMPLED, replace=False)
+    return source[some], target[some]
 
 
 def _median_and_spread(values: Array) -> tuple[float, float]:

@@ -84,6 +84,18 @@ def test_a_difference_counts_if_it_tells_links_from_pairs_of_the_same_ends() -> 
     assert differences_of(described(popular, "CITES", labels, {("year", "Paper"): year.tolist()})) == ()
 
 
+def test_a_sample_of_many_links_decides() -> None:
+    rng, n = np.random.default_rng(2), 4_000
+    year, pages = rng.integers(1900, 2000, n), rng.integers(4, 30, n)
+    source, target = rng.integers(0, n, (2, 80_000))
+    is_link = (year[source] > year[target]) & (year[source] < year[target] + 20)
+    links = np.unique(np.column_stack((source, target))[is_link], axis=0)
+    assert len(links) > 10_000
+    numbers = {("year", "Paper"): year.tolist(), ("pages", "Paper"): pages.tolist()}
+    graph = described(tuple(links.T), "CITES", {"Paper": np.ones(n, dtype=np.bool_)}, numbers)
+    assert differences_of(graph) == differences_of(graph) == ("Paper.year - Paper.year",)
+
+
 def test_numbers_of_two_labels_are_compared_if_neither_label_has_both() -> None:
     rng = np.random.default_rng(0)
     is_film = np.arange(N) >= 200

@@ -379,15 +379,17 @@ def explain_likeliest(
     if not fitting:
         return None
     typed = [pattern for pattern in fitting if pattern is not None]  # none in an undirected graph
+    scored: dict[Pattern | None, _Scored] = {}
     if scorers_of is None:
-        weights = {pattern: float(len(relationships_of(graph, pattern)[0])) for pattern in typed}
+        typed.sort(key=lambda pattern: -len(relationships_of(graph, pattern)[0]))
     else:
         scorers_of = _cached(scorers_of)
-        weights = {pattern: _Scored.of(graph, pattern, pair, scorers_of).probability for pattern in typed}
-    typed.sort(key=weights.__getitem__, reverse=True)
-    found = explain_pair(embedding, graph, typed[0] if typed else None, pair, scorers_of, names)
-    chances = {} if scorers_of is None else weights
-    return replace(found, alternatives=tuple((pattern, chances.get(pattern)) for pattern in typed[1:]))
+        scored = {pattern: _Scored.of(graph, pattern, pair, scorers_of) for pattern in fitting}
+        typed.sort(key=lambda pattern: -scored[pattern].probability)
+    first, *others = typed or (None,)
+    found = _explained(embedding, graph, first, pair, scored.get(first), names)
+    chances = [scored[pattern].probability if scored else None for pattern in others]
+    return replace(found, alternatives=tuple(zip(others, chances, strict=True)))
 
 
 @one_blas_thread()
@@ -403,12 +405,23 @@ def explain_pair(
 
     `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows.
     """
+    scored = None if scorers_of is None else _Scored.of(graph, pattern, pair, scorers_of)
+    return _explained(embedding, graph, pattern, pair, scored, names)
+
+
+def _explained(
+    embedding: Array,
+    graph: Graph,
+    pattern: Pattern | None,
+    pair: tuple[int, int],
+    scored: _Scored | None,
+    names: Sequence[Any],
+) -> LinkExplanation:
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
     parts: tuple[Contribution, ...] = ()
     log_odds = probability = interval = direction = cosine = None
-    if scorers_of is not None:
-        scored = _Scored.of(graph, pattern, pair, scorers_of)
+    if scored is not None:
         scorer, log_odds, probability = scored
         cosine = scorer.features.get("attributes")
         base, *others = scorer.contributions(pair)

@@ -303,17 +303,20 @@ def _without(graph: Graph, edges: NDArray[np.int64], keep: NDArray[np.bool_]) ->
 
 def without_link(graph: Graph, pattern: Pattern | None, pair: tuple[int, int]) -> Graph:
     """Return the graph without the pattern's relationship from one row to another; itself if it has none."""
+    rest = own = graph.relationships
+    if own is not None and pattern is not None:
+        place, stays = own.types.index(pattern.type), np.ones(len(own), dtype=np.bool_)
+        of_type = slice(own.starts[place], own.starts[place + 1])
+        stays[of_type] = (own.source[of_type] != pair[0]) | (own.target[of_type] != pair[1])
+        if stays.all():
+            return graph
+        rest = own.some(stays)
+        if (np.isin(rest.source, pair) & np.isin(rest.target, pair)).any():
+            return replace(graph, relationships=rest)
     edges = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64)
     others = (edges != (min(pair), max(pair))).any(axis=1)
-    if (own := graph.relationships) is None or pattern is None:
-        return graph if others.all() else _without(graph, edges, others)
-    place, gone = own.types.index(pattern.type), (own.source == pair[0]) & (own.target == pair[1])
-    gone[: own.starts[place]], gone[own.starts[place + 1] :] = False, False
-    if not gone.any():
-        return graph
-    rest = own.some(~gone)
-    joined = np.isin(rest.source, pair) & np.isin(rest.target, pair)
-    return replace(graph if joined.any() else _without(graph, edges, others), relationships=rest)
+    left = graph if others.all() else _without(graph, edges, others)
+    return left if rest is own else replace(left, relationships=rest)
 
 
 def draw_non_edges(

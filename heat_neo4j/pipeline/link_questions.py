@@ -22,6 +22,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import ends_of, patterns_of
 from heat_neo4j.linkpred.explanation import LinkExplanation, explain_likeliest
+from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
@@ -301,7 +302,9 @@ def explain(
     )
     if pair[0] == pair[1]:
         raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
-    scorers_of = None if score is None else partial(score.scorers, published.embedding)
+    scorers_of = (
+        None if score is None else partial(score.scorers, published.embedding, likeness=Likeness(graph))
+    )
     names = node_names(store, published, caption, with_keys=True)
     link = explain_likeliest(published.embedding, graph, chosen, pair, scorers_of, names)
     if link is None:

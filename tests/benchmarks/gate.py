@@ -36,7 +36,7 @@ def runs_of(graph: Graph) -> list[tuple[Quality, NDArray[np.float64]]]:
     """Embed and check a graph with several seeds."""
     found = []
     for seed in range(RUNS):
-        model = HEAT(walks_per_node=3, walk_length=40, random_state=seed).fit(graph)
+        model = HEAT(random_state=seed).fit(graph)
         found.append((held_out_quality(model, graph, None, short=False), model.embedding_))
     return found
 

@@ -48,6 +48,12 @@ def is_difference(feature: str) -> bool:
     return _MINUS in feature
 
 
+def numbers_of(difference: str) -> tuple[str, str]:
+    """Return the attribute of the target and that of the source which a difference compares."""
+    of_target, _, of_source = difference.partition(_MINUS)
+    return of_target, of_source
+
+
 def differences_of(graph: Graph) -> tuple[str, ...]:
     """Return the names of the differences that tell the links of a pattern from other pairs, at most 4.
 
@@ -74,11 +80,15 @@ def differences_of(graph: Graph) -> tuple[str, ...]:
 
 
 def expected_places(
-    graph: Graph, pattern: Pattern | None, names: Iterable[str], targets: Rows, few: int
+    graph: Graph,
+    pattern: Pattern | None,
+    differences: Mapping[str, DifferenceScorer],
+    targets: Rows,
+    few: int,
 ) -> tuple[Places, Places] | None:
     """Return where targets are, and where those of each source are expected, by their numbers.
 
-    Of the named differences, those count that vary little among the pattern's links, beside pairs of their
+    Of the differences, those count that vary little among the pattern's links, beside pairs of their
     ends; in units of that spread. None if there are none, or if usually more than a `few` targets are within
     it.
     """
@@ -86,7 +96,7 @@ def expected_places(
         return None
     source, target = _sampled(*relationships_of(graph, pattern))
     there, expected = [], []
-    for scorer in difference_scorers(graph, names).values():
+    for scorer in differences.values():
         own, shuffled = scorer.of_links(source, target)
         if 2 * len(own) < min(len(source), _LINKS) or not len(own):
             continue

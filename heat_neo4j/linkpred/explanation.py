@@ -23,6 +23,7 @@ from heat_neo4j.embedding.near_lists import Words
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import relationships_of
+from heat_neo4j.linkpred.differences import numbers_of
 from heat_neo4j.linkpred.features import Feature
 from heat_neo4j.linkpred.link_score import Contribution, LinkScorer
 from heat_neo4j.linkpred.recommendation import Scorers, patterns_at, probability_among_rivals
@@ -112,18 +113,8 @@ def meaning_of(feature: str) -> str:
     """Return a feature in plain English."""
     if feature in MEANINGS:
         return MEANINGS[feature]
-    after, _, before = feature.partition(" - ")
+    after, before = numbers_of(feature)
     return f"{after} of the target minus {'that' if after == before else before} of the source"
-
-
-def _cached(scorers_of: Callable[[Graph], Scorers]) -> Callable[[Graph], Scorers]:
-    """Return the same function, which makes the scorers of each graph and pattern once."""
-
-    @cache
-    def cached(graph: Graph) -> Scorers:
-        return cache(scorers_of(graph))
-
-    return cached
 
 
 class _Scored(NamedTuple):
@@ -373,7 +364,9 @@ def explain_likeliest(
 ) -> LinkExplanation | None:
     """Explain the link of the likeliest pattern that the labels of two rows allow; None if they allow none.
 
-    Without scorers, it is the pattern with the most relationships. The others are alternatives.
+    A link that exists is explained as if it did not. Without scorers, the pattern is that with the most
+    relationships. The others are alternatives. `embedding` holds points on the hyperboloid, shape (N, d + 1),
+    `names` the names of all rows.
     """
     fitting = patterns_at(graph, patterns_at(graph, patterns, pair[0]), pair[1], reverse=True)
     if not fitting:
@@ -383,30 +376,13 @@ def explain_likeliest(
     if scorers_of is None:
         typed.sort(key=lambda pattern: -len(relationships_of(graph, pattern)[0]))
     else:
-        scorers_of = _cached(scorers_of)
+        scorers_of = cache(scorers_of)  # patterns share the features of a graph
         scored = {pattern: _Scored.of(graph, pattern, pair, scorers_of) for pattern in fitting}
         typed.sort(key=lambda pattern: -scored[pattern].probability)
     first, *others = typed or (None,)
     found = _explained(embedding, graph, first, pair, scored.get(first), names)
     chances = [scored[pattern].probability if scored else None for pattern in others]
     return replace(found, alternatives=tuple(zip(others, chances, strict=True)))
-
-
-@one_blas_thread()
-def explain_pair(
-    embedding: Array,
-    graph: Graph,
-    pattern: Pattern | None,
-    pair: tuple[int, int],
-    scorers_of: Callable[[Graph], Scorers] | None = None,
-    names: Sequence[Any] = (),
-) -> LinkExplanation:
-    """Explain the link of a pattern between two rows (source, target), as if it did not exist.
-
-    `embedding` holds points on the hyperboloid, shape (N, d + 1). `names` holds the names of all rows.
-    """
-    scored = None if scorers_of is None else _Scored.of(graph, pattern, pair, scorers_of)
-    return _explained(embedding, graph, pattern, pair, scored, names)
 
 
 def _explained(

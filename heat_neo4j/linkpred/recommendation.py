@@ -114,8 +114,8 @@ def likeliest_partners(
         scores = (ranking.reversed() if reverse else ranking).between(own, others).rows(0, 1)[0]
         best = np.argsort(-scores, kind="stable")[:k]
         pairs = np.column_stack((np.full(len(best), row), others[best]))[:, :: -1 if reverse else 1]
-        chance = None if scorer is None else scorer.probability(scores[best])
-        if scorer is not None and rules is not None:
+        chance = None
+        if scorer is not None:
             chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, scores[best])
         found.append(
             Recommended(
@@ -134,7 +134,7 @@ def likeliest_partners(
 
 def probability_among_rivals(
     scorer: LinkScorer,
-    rules: SchemaRules,
+    rules: SchemaRules | None,
     graph: Graph,
     pattern: Pattern | None,
     pairs: Rows,
@@ -145,8 +145,8 @@ def probability_among_rivals(
     If rules allow a node one link, the calibration is that of its likeliest pair. Its other pairs are as much
     less probable as their odds are lower.
     """
-    chance, ends = scorer.probability(log_odds), np.flatnonzero(rules.allow_one(pattern))
-    if not ends.size:
+    chance = scorer.probability(log_odds)
+    if rules is None or not (ends := np.flatnonzero(rules.allow_one(pattern))).size:
         return chance
     opened = rules.open(graph, candidate_pairs(graph, pattern))
     for end in ends:

@@ -171,7 +171,6 @@ def _sample(
     is_lost = split.train.degrees[pairs] == 0
     standing = of_source[pairs[:, 0]] * of_target[pairs[:, 1]]
     full = list(rules.full(graph, pattern).values())
-    has_one = rules.allow_one(pattern)
     of_open, is_reopened = _of_open(split, asked, full, drawn, held[~is_measured])
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
@@ -191,7 +190,7 @@ def _sample(
         share=np.where(is_lost, share_linked, 1.0).prod(axis=1),
         is_lost=is_lost,
         is_reopened=is_reopened,
-        one_link=np.where(has_one, pairs, -1),
+        one_link=np.where(rules.allow_one(pattern), pairs, -1),
         offset=drawn.offset + np.where(is_lost.any(axis=1), 0.0, np.log(oversampled)),
         values=np.column_stack(values),
         direction=direction,

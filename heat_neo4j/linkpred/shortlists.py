@@ -24,7 +24,7 @@ from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
-from heat_neo4j.linkpred.differences import expected_places
+from heat_neo4j.linkpred.differences import DifferenceScorer, difference_scorers, expected_places
 from heat_neo4j.linkpred.likeness import Likeness
 from heat_neo4j.linkpred.places import NearPlaces, Places
 
@@ -88,6 +88,11 @@ class Surroundings:
         near = self._likeness.near_vectors
         return {} if near is None else {"like vectors": _Steps(CsrParts.of(near), self._itself)}
 
+    @cached_property
+    def _differences(self) -> Mapping[str, DifferenceScorer]:
+        """Scorers of the differences of numbers among the features."""
+        return difference_scorers(self._graph, self._names)
+
     def of(
         self,
         candidates: CandidatePairs,
@@ -120,7 +125,7 @@ class Surroundings:
         near: dict[str, NearPlaces] = {}
         if (places := Places.of(graph, *ends)) is not None:
             near["near places"] = NearPlaces(places, asked.targets, _EACH)
-        numbers = expected_places(graph, candidates.pattern, self._names, candidates.targets, _EACH)
+        numbers = expected_places(graph, candidates.pattern, self._differences, candidates.targets, _EACH)
         if numbers is not None:
             near["expected numbers"] = NearPlaces(numbers[0], asked.targets, _EACH, numbers[1])
         return Shortlists(

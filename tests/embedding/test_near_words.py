@@ -11,9 +11,9 @@ from heat_neo4j.embedding import near_lists as near_words
 from heat_neo4j.embedding.attribute_signal import attribute_signals
 from heat_neo4j.embedding.near_lists import LISTED, Words
 from heat_neo4j.embedding.similarity import make_similarity
-from heat_neo4j.linkpred.explanation import explain_pair
 from tests.embedding.test_near_vectors import drawn, graph_of, lists, vectors
 from tests.support import naive
+from tests.support.explained import explain_pair
 
 VOCABULARY = [f"word{i}" for i in range(60)]
 

@@ -26,13 +26,14 @@ from heat_neo4j.linkpred.differences import (
     differences_of,
     expected_places,
 )
-from heat_neo4j.linkpred.explanation import explain_pair, meaning_of
+from heat_neo4j.linkpred.explanation import meaning_of
 from heat_neo4j.linkpred.features import FEATURES, PairFeatures, features_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.pruning import PrunedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern
+from tests.support.explained import explain_pair
 
 CITES, N = Pattern("Paper", "CITES", "Paper"), 400
 MODEL = HEAT(3, walks_per_node=2, walk_length=10, random_state=0, n_threads=1)
@@ -171,14 +172,15 @@ def test_a_difference_is_explained_in_words() -> None:
 def test_targets_with_the_expected_numbers_are_candidates_if_few_have_them() -> None:
     year, graph = papers(years=N, lags=(7, 10))
     names, targets = differences_of(graph), np.arange(N)
-    found = expected_places(graph, CITES, names, targets, 64)
+    scorers = difference_scorers(graph, names)
+    found = expected_places(graph, CITES, scorers, targets, 64)
     assert found is not None
     places, expected = found
     unit = places.points[1, 0] / year[1]
     np.testing.assert_allclose(places.points[:, 0], year * unit)
     np.testing.assert_allclose(expected.points[:, 0], (year - 8.0) * unit)
-    assert expected_places(graph, CITES, (), targets, 64) is None
-    assert expected_places(graph, CITES, names, targets, 0) is None
+    assert expected_places(graph, CITES, {}, targets, 64) is None
+    assert expected_places(graph, CITES, scorers, targets, 0) is None
     points = lift(np.random.default_rng(2).normal(size=(N, 3)))
     candidates = candidate_pairs(graph, CITES)
     lists = Surroundings(points, graph, names=names).of(candidates, candidates, ALONE, no_progress)
@@ -214,4 +216,4 @@ def test_only_patterns_of_nodes_with_the_numbers_have_the_feature() -> None:
     assert set(names) <= set(PairFeatures(points, graph, names=names).of(CITES).link)
     assert not set(names) & set(PairFeatures(points, graph).of(CITES).link)
     assert set(difference_scorers(graph, [*names, "Paper.price - Paper.price"])) == set(names)
-    assert expected_places(graph, None, names, np.arange(N), 64) is None
+    assert expected_places(graph, None, difference_scorers(graph), np.arange(N), 64) is None

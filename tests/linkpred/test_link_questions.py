@@ -25,7 +25,7 @@ from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
-from heat_neo4j.linkpred.explanation import FAMILIES, MEANINGS, explain_pair
+from heat_neo4j.linkpred.explanation import FAMILIES, MEANINGS
 from heat_neo4j.linkpred.features import AGES, APART, FEATURES, ISOLATED, NAMED
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
@@ -35,6 +35,7 @@ from heat_neo4j.pipeline import link_questions
 from heat_neo4j.pipeline.fit import fit_link_model
 from heat_neo4j.pipeline.job import LinkOptions
 from heat_neo4j.pipeline.published_model import PublishedModel, read_score
+from tests.support.explained import explain_pair
 from tests.support.naive_links import candidate_pairs
 
 RATED, FOLLOWS = Pattern("User", "RATED", "Movie"), Pattern("User", "FOLLOWS", "User")

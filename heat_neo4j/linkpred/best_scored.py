@@ -12,11 +12,10 @@ from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.pruning import PrunedScorer
-from heat_neo4j.linkpred.shortlists import Shortlists
+from heat_neo4j.linkpred.shortlists import PART, Shortlists
 
 BLOCK_SOURCES = 4096
 """Sources per worker task."""
-_PART = 512  # sources whose pairs one thread holds in memory
 _SPANS, _SPAN = 8, 32  # samples of adjacent sources, which decide on the order of features
 # The direction features are the most expensive, so they rerank only the best pairs by the other features.
 _TIMES, _LEAST = 3, 12  # reranked pairs per source: _TIMES * width, at least _LEAST
@@ -41,7 +40,7 @@ def best_of_shortlists(
     total = len(lists.sources)
     pruned = None
     if scorer.features and least > -np.inf:
-        pruned = PrunedScorer(scorer, least, _sample(lists))
+        pruned = PrunedScorer(scorer, least, _sample(lists), workers)
     block = _Block(scorer, pruned, lists, width)
     found = [(np.empty((0, 2), dtype=np.int64), np.empty(0))]
     on_progress("links", 0, total)
@@ -71,7 +70,7 @@ class _Block:
 
     def best(self, team: WorkerThreads, begin: int, end: int) -> tuple[Rows, Array]:
         """Return the best pairs of some sources, and their scores."""
-        found = team.map(lambda first: self._best(first, min(first + _PART, end)), range(begin, end, _PART))
+        found = team.map(lambda first: self._best(first, min(first + PART, end)), range(begin, end, PART))
         pairs, scores = zip(*found, strict=True)
         return np.concatenate(pairs), np.concatenate(scores)
 

@@ -254,6 +254,11 @@ class PatternFeatures:
         out, back = self._out, self._back
         degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
         nothing, isolated = np.zeros(self._graph.n_nodes), (self._graph.degrees == 0).astype(np.float64)
+        like_linked = self._like_linked()  # uses the threads, so it is none of the parts
+        parts = (self._tastes, lambda: self._alike, self._related, self._implied, self._wedges)
+        tastes, alike, related, implied, wedges = self._shared.likeness.workers.map(
+            lambda part: part(), parts
+        )
         features = {
             **self._shared.of_any_pattern,
             ISOLATED[0]: _of_source(isolated, nothing),
@@ -261,15 +266,12 @@ class PatternFeatures:
             **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
             **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
             "target_in_if_isolated": Feature(NodeScorer(isolated, np.multiply, degrees["in"])),
-            "chain": self._chain,
-            "shared_target": self._wedge(out, out),
-            "shared_source": self._wedge(back, back),
-            "return_chain": self._wedge(back, out),
-            **self._tastes(),
-            **self._alike,
-            **self._like_linked(),
-            **self._related(),
-            **self._implied(),
+            **wedges,
+            **tastes,
+            **alike,
+            **like_linked,
+            **related,
+            **implied,
         }
         if self._pattern is None:  # undirected: out equals in
             features |= self._shared.of_pairs_alone
@@ -328,6 +330,16 @@ class PatternFeatures:
     @cached_property
     def _chain(self) -> Feature:
         return self._wedge(self._out, self._back)
+
+    def _wedges(self) -> dict[str, Feature]:
+        """Return the common neighbours by the type alone."""
+        out, back = self._out, self._back
+        return {
+            "chain": self._chain,
+            "shared_target": self._wedge(out, out),
+            "shared_source": self._wedge(back, back),
+            "return_chain": self._wedge(back, out),
+        }
 
     def _wedge(self, first: sparse.csr_array, last: sparse.csr_array) -> Feature:
         """Return log(1 + sum of 1 / deg(w)) over nodes w, a step from the source and one from the target.

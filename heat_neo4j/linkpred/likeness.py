@@ -22,11 +22,11 @@ NEAR_VECTORS = 64
 class Likeness:
     """Rows of attributes, near vectors and mentions of one graph, or of any with the same attributes.
 
-    Each is computed when it is first asked for, by the threads `workers`.
+    Each is computed when it is first asked for. The threads `workers` compute features and short lists, too.
     """
 
     def __init__(self, graph: Graph, workers: WorkerThreads = ALONE) -> None:
-        self._graph, self._workers = graph, workers
+        self._graph, self.workers = graph, workers
 
     @cached_property
     def centred(self) -> CentredRows:
@@ -46,11 +46,11 @@ class Likeness:
     @cached_property
     def near_vectors(self) -> sparse.csr_array | None:
         """Cosines of each node with its 64 nearest vectors, shape (N, N), the nearest first; None without."""
-        return near_matrix(self._graph, NEAR_VECTORS, self._workers)
+        return near_matrix(self._graph, NEAR_VECTORS, self.workers)
 
     def most_similar(self, suits: NDArray[np.bool_]) -> sparse.csr_array | None:
         """Return the cosines of each node with the most similar ones in a mask; see `AttributeRows.alike`."""
-        return None if self.unit is None else self.unit.alike(suits, self._workers)
+        return None if self.unit is None else self.unit.alike(suits, self.workers)
 
     @cached_property
     def _compared(self) -> Attributes:

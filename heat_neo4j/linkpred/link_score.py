@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, logit
 
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
+from heat_neo4j._utils.threads import ALONE, WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -362,10 +362,20 @@ def link_score(
     Raises CalibrationError if fewer than 10 relationships are held out.
     """
     features = features_of(graph) if features is None else features
-    since = held_out[0].split.since
     with WorkerThreads(resolve_threads(n_threads)) as workers:
-        likeness = Likeness(graph, workers)
-        by_time = [samples_of(each, graph, features, on_progress, likeness=likeness) for each in held_out]
+        return _link_score(held_out, graph, features, workers, on_progress)
+
+
+def _link_score(
+    held_out: Sequence[HeldOut],
+    graph: Graph,
+    features: Sequence[str],
+    workers: WorkerThreads,
+    on_progress: Progress,
+) -> LinkScore:
+    since = held_out[0].split.since
+    likeness = Likeness(graph, workers)
+    by_time = [samples_of(each, graph, features, on_progress, likeness=likeness) for each in held_out]
     if since is not None:  # the latest links are the same each time: only the first measures the score
         by_time[1:] = [{name: each.only_fitted() for name, each in own.items()} for own in by_time[1:]]
     samples = {name: Sample.joined([own[name] for own in by_time]) for name in by_time[0]}
@@ -377,7 +387,8 @@ def link_score(
         np.concatenate([pair_distances(points, getattr(split, of)) for split, points in held_out])
         for of in ("test_edges", "test_non_edges")
     )
-    whole = _Fit.of(samples, strictness=[STRICTNESS if is_difference(each) else 1.0 for each in features])
+    strictness = [STRICTNESS if is_difference(each) else 1.0 for each in features]
+    whole = _Fit.of(samples, strictness=strictness, workers=workers)
     score = LinkScore(
         features=(*features, "direction"),
         knots=whole.functions.knots,
@@ -391,19 +402,25 @@ def link_score(
         distance_auroc=auroc(-edges, -others),
         since=held_out[0].split.since_text,
     )
-    folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(FOLDS)]
-    log_odds = {
-        name: np.choose(sample.fold, [_log_odds(sample, each, name) for each in folds])
-        for name, sample in samples.items()
-    }
+    folds = workers.map(
+        lambda fold: replace(score, **_Fit.of(samples, fold, whole).of_patterns()), range(FOLDS)
+    )
+
+    def out_of_fold(name: str) -> Array:
+        own = samples[name]
+        return np.choose(own.fold, [_log_odds(own, each, name) for each in folds])
+
+    log_odds = dict(zip(samples, workers.map(out_of_fold, samples), strict=True))
     is_later = since is not None and graph.relationships is not None
     score = _with_isolated(score, samples, log_odds, is_later=is_later)
     if is_later:  # only pairs of the first time are candidates
         score = _with_ages(score, samples, ages(held_out[0].split.train), log_odds)
     measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
-    figures = {name: _figures(sample, folds, name, log_odds[name]) for name, sample in samples.items()}
+    figures = workers.map(lambda name: _figures(samples[name], folds, name, log_odds[name]), samples)
     return replace(
-        score, reliability=_curves(measured, samples, lacks_as_many=since is None), figures=figures
+        score,
+        reliability=_curves(measured, samples, lacks_as_many=since is None),
+        figures=dict(zip(samples, figures, strict=True)),
     )
 
 
@@ -620,6 +637,7 @@ class _Fit(NamedTuple):
         fold: int | None = None,
         like: _Fit | None = None,
         strictness: Sequence[float] | None = None,
+        workers: WorkerThreads = ALONE,
     ) -> _Fit:
         """Fit to all pairs outside `fold`; `like` provides the knots and the starting weights.
 
@@ -658,14 +676,13 @@ class _Fit(NamedTuple):
         )
         ridge = _OWN * functions.ridge
         ridge[0] = INTERCEPT
-        own = {
-            name: logistic(
-                each, links[name], ridge, common, None if like is None else like.own[name], offsets[name]
-            )
-            if links[name].any()
-            else common
-            for name, each in designs.items()
-        }
+
+        def fitted(name: str) -> Array:
+            start = None if like is None else like.own[name]
+            return logistic(designs[name], links[name], ridge, common, start, offsets[name])
+
+        some = [name for name in designs if links[name].any()]
+        own = dict.fromkeys(designs, common) | dict(zip(some, workers.map(fitted, some), strict=True))
         return cls(functions, common, own, width, directions)
 
     def of_patterns(self) -> dict[str, Any]:

@@ -401,7 +401,7 @@ class _Search:
         floor = scorer.log_odds_at(self._least)
         pairs, scores = np.empty((0, 2), dtype=np.int64), np.empty(0)
         if asked.size and floor < np.inf:
-            lists = self._surroundings.of(candidates, asked, workers, progress)
+            lists = self._surroundings.of(candidates, asked, progress)
             pairs, scores = best_of_shortlists(scorer, lists, most or total, workers, progress, floor)
             pairs, scores = _ranked(scorer, asked, pairs, scores, most, total)
         likely = scorer.probability(scores) >= self._least

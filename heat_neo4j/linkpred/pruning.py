@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.splines import sums_of_least
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.linkpred.link_score import LinkScorer
 
 Array = NDArray[np.float64]
@@ -33,13 +34,16 @@ class PrunedScorer:
     least time. The order changes no result.
     """
 
-    def __init__(self, scorer: LinkScorer, least: float, sample: Rows) -> None:
+    def __init__(
+        self, scorer: LinkScorer, least: float, sample: Rows, workers: WorkerThreads = ALONE
+    ) -> None:
         self._base, self._least = scorer.table[0][0], least
         self._terms = {
             name: replace(scorer, features={name: feature}, direction=None)
             for name, feature in scorer.features.items()
         }
-        bounds = {name: _bounds(each, name) for name, each in self._terms.items()}
+        found = workers.map(lambda name: _bounds(self._terms[name], name), self._terms)
+        bounds = dict(zip(self._terms, found, strict=True))
         self._constant = {name: each for name, each in bounds.items() if isinstance(each, float)}
         of_ends = (name for name in bounds if name not in self._constant)
         self._column = {name: place for place, name in enumerate(of_ends)}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import ALONE
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
@@ -120,7 +120,7 @@ def samples_of(
 ) -> dict[str, Sample]:
     """Return the sample that each common pattern is fitted to and measured on, by the pattern's text.
 
-    `most` defaults to as many sources as fit into memory. `likeness` is that of `graph`.
+    `most` defaults to as many sources as fit into memory. `likeness` is that of `graph`, with the threads.
     """
     split, points = held_out
     features = features_of(graph) if features is None else features
@@ -134,7 +134,7 @@ def samples_of(
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
         samples[name_of(pattern)] = _sample(
-            split, of_pairs.of(pattern), surroundings, rules, graph, pattern, features, most
+            split, of_pairs.of(pattern), surroundings, rules, graph, pattern, features, most, likeness.workers
         )
         on_progress("patterns", len(samples), len(patterns))
     return samples
@@ -149,6 +149,7 @@ def _sample(
     pattern: Pattern | None,
     names: Sequence[str],
     most: MostSources,
+    workers: WorkerThreads,
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
     ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
@@ -164,7 +165,15 @@ def _sample(
     is_fitted, oversampled = _fitted(split, held, is_measured, stands)
     asked = rules.open(split.train, candidates)
     drawn = _draw(
-        candidates, asked, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured
+        candidates,
+        asked,
+        surroundings,
+        own,
+        held,
+        most,
+        workers,
+        is_fitted=is_fitted,
+        is_measured=is_measured,
     )
     pairs, of_link = drawn.pairs, of_pattern.link
     share_linked = (of_ends[0].share_linked, of_ends[1].share_linked)
@@ -172,16 +181,15 @@ def _sample(
     standing = of_source[pairs[:, 0]] * of_target[pairs[:, 1]]
     full = list(rules.full(graph, pattern).values())
     of_open, is_reopened = _of_open(split, asked, full, drawn, held[~is_measured])
-    values = [
-        of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
-    ]
+    nothing = np.full(len(pairs), np.nan)
+    values = workers.map(lambda name: of_link[name].pairs(pairs) if name in of_link else nothing, names)
     direction, one_way = None, np.zeros(len(pairs), dtype=np.bool_)
     # The whole graph decides, as the roles that nodes have depend on what is held out.
     if pattern is not None and candidate_pairs(graph, pattern).has_either_way:
         of_direction = of_pattern.direction
-        nothing = np.zeros(len(pairs))
-        columns = [of_direction[each].pairs(pairs) if each in of_direction else nothing for each in DIRECTION]
-        direction = np.column_stack(columns)
+        columns = workers.map(lambda each: of_direction[each].pairs(pairs), of_direction)
+        direction = np.zeros((len(pairs), len(DIRECTION)))
+        direction[:, [DIRECTION.index(each) for each in of_direction]] = np.column_stack(columns)
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
     return drawn._replace(
@@ -280,6 +288,7 @@ def _draw(
     own: Rows,
     held: Rows,
     most: MostSources,
+    workers: WorkerThreads,
     *,
     is_fitted: NDArray[np.bool_],
     is_measured: NDArray[np.bool_],
@@ -294,7 +303,7 @@ def _draw(
     full = np.setdiff1d(candidates.sources, np.append(asked.sources, held[:, 0]))
     drawn = draw_sources(asked, held, _MOST_LINKS, seed, most)
     asked = asked.of_sources(np.union1d(drawn.sources, drawn.linked))
-    listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
+    listed = surroundings.of(candidates, asked).every_pair(workers)
     links = held[np.isin(held[:, 0], drawn.linked)]
     fitted = held[is_fitted & np.isin(held[:, 0], drawn.linked)]
     fitted = fitted[:: max(-(-len(fitted) // most.fitted_links), 1)]
@@ -305,7 +314,7 @@ def _draw(
     # Full sources are not asked, but their candidates show, too, what is no link.
     some = np.random.default_rng([*seed, 2]).permutation(full)[: most.others]
     of_full = candidates.of_sources(some)
-    beside = surroundings.of(candidates, of_full, ALONE, no_progress).pairs(0, len(of_full.sources))
+    beside = surroundings.of(candidates, of_full).every_pair(workers)
     pairs = np.concatenate((measured, more, others, beside))
     codes = pairs @ (n, 1)
     is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)

@@ -18,7 +18,7 @@ from scipy import sparse
 from heat_neo4j._kernels.lists import NOBODY, best_products, fused
 from heat_neo4j._kernels.sweeps import NO_PARTNER
 from heat_neo4j._utils.csr import CsrParts
-from heat_neo4j._utils.progress import Progress
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.search import PartnerSearch
 from heat_neo4j.graph import Graph
@@ -35,6 +35,8 @@ Lists = NDArray[np.int32]
 LISTED = 64
 """Maximum candidates per source. A source without relationships, whose lists agree less, has up to twice as
 many: 3 to 9 % more of the links of Debian's and Citeseer's new nodes rank in the first ten."""
+PART = 512
+"""Sources whose pairs one thread holds in memory."""
 _NEAR = 32  # length of the list of nearest nodes, the most expensive list
 _EPSILON = 1.0  # approximation of the nearest search: recall 98 % in two fifths of the time
 _EACH = 64  # length of every other list
@@ -97,8 +99,7 @@ class Surroundings:
         self,
         candidates: CandidatePairs,
         asked: CandidatePairs,
-        workers: WorkerThreads,
-        on_progress: Progress,
+        on_progress: Progress = no_progress,
     ) -> Shortlists:
         """Return the short lists of a pattern, restricted to the sources and targets of `asked`.
 
@@ -130,7 +131,7 @@ class Surroundings:
             near["expected numbers"] = NearPlaces(numbers[0], asked.targets, _EACH, numbers[1])
         return Shortlists(
             sources=asked.sources,
-            near=self._nearest(candidates, asked.sources, workers, on_progress),
+            near=self._nearest(candidates, asked.sources, on_progress),
             is_target=asked.is_target,
             is_isolated=graph.degrees == 0,
             has_targets=candidates.is_source & (n_out > 0),
@@ -142,9 +143,7 @@ class Surroundings:
             itself=self._itself,
         )
 
-    def _nearest(
-        self, candidates: CandidatePairs, sources: Rows, workers: WorkerThreads, on_progress: Progress
-    ) -> Lists:
+    def _nearest(self, candidates: CandidatePairs, sources: Rows, on_progress: Progress) -> Lists:
         """Return each source's nearest nodes without an edge to it; cached for patterns with equal ends."""
         nodes = candidates.nodes
         key = b"/".join(each.tobytes() for each in (candidates.is_source, candidates.is_target, sources))
@@ -154,6 +153,7 @@ class Surroundings:
             if len(sources) and k > 0:
                 search = PartnerSearch(candidates.in_space(self._embedding, self._graph.adjacency))
                 places = np.searchsorted(nodes, sources)
+                workers = self._likeness.workers
                 _, partner = search.nearest(places, k, np.inf, workers, on_progress, "nearest", _EPSILON)
                 found[:, :k] = np.where(partner == NO_PARTNER, NOBODY, nodes[partner])
             self._near[key] = found
@@ -188,6 +188,12 @@ class Shortlists:
         row, place = np.nonzero(found != NOBODY)
         # Column-major: kernels need contiguous columns.
         return np.stack((self.sources[begin + row], found[row, place].astype(np.int64))).T
+
+    def every_pair(self, workers: WorkerThreads) -> Rows:
+        """Return the candidate pairs of all sources."""
+        n = len(self.sources)
+        parts = workers.map(lambda begin: self.pairs(begin, min(begin + PART, n)), range(0, n, PART))
+        return np.asfortranarray(np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]))
 
     def lists(self, begin: int, end: int) -> dict[str, Lists]:
         """Return the lists of sources `begin` to `end` - 1 by list name, each of shape (m, 64)."""

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils.progress import no_progress
-from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.linkpred.calibration import HeldOut, embed_without
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.shortlists import Surroundings
@@ -60,7 +58,7 @@ def show_pattern(
     left_out = np.ones(train.n_nodes, dtype=np.bool_)
     left_out[asked] = False
     nobody = np.zeros(train.n_nodes, dtype=np.bool_)
-    lists = surroundings.of(candidates, candidates.without(left_out, nobody), ALONE, no_progress)
+    lists = surroundings.of(candidates, candidates.without(left_out, nobody))
     links = links[np.isin(links[:, 0], lists.sources)]
     lists.pairs(0, 1)  # compiles
     began = process_time()

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._utils.progress import no_progress
-from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.attributes.kinds import Date, Kind
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.geometry.hyperboloid import lift
@@ -183,16 +181,14 @@ def test_targets_with_the_expected_numbers_are_candidates_if_few_have_them() -> 
     assert expected_places(graph, CITES, scorers, targets, 0) is None
     points = lift(np.random.default_rng(2).normal(size=(N, 3)))
     candidates = candidate_pairs(graph, CITES)
-    lists = Surroundings(points, graph, names=names).of(candidates, candidates, ALONE, no_progress)
+    lists = Surroundings(points, graph, names=names).of(candidates, candidates)
     near = lists.lists(0, N)["expected numbers"]
     for source in range(N):
         own = set(near[source].tolist())
         wanted = np.flatnonzero(np.isin(year[source] - year, (7, 8, 9)))
         linked = candidates.allowed(np.array([source]), wanted)[0]
         assert set(wanted[linked].tolist()) <= own
-    assert "expected numbers" not in Surroundings(points, graph).of(
-        candidates, candidates, ALONE, no_progress
-    ).lists(0, 3)
+    assert "expected numbers" not in Surroundings(points, graph).of(candidates, candidates).lists(0, 3)
 
 
 def test_links_that_two_numbers_determine_are_found() -> None:

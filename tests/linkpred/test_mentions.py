@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._utils.progress import no_progress
-from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph, Provenance, Relationships
@@ -99,7 +97,7 @@ def test_a_thing_without_links_is_linked_from_the_pages_that_name_it(names: bool
     words, graph = corpus(names=names)
     model = HEAT(3, walks_per_node=2, walk_length=10, random_state=0, n_threads=1).fit(graph)
     candidates = candidate_pairs(graph, MENTIONS)
-    listed = Surroundings(model.embedding_, graph).of(candidates, candidates, ALONE, no_progress)
+    listed = Surroundings(model.embedding_, graph).of(candidates, candidates)
     found = {tuple(pair) for pair in listed.pairs(0, len(candidates.sources)).tolist()}
     scorer = fit_link_score(model, graph).scorers(model.embedding_, graph)(MENTIONS)
     ranks = []

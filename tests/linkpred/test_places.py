@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._utils.progress import no_progress
-from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.attributes.kinds import Point
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.geometry.hyperboloid import lift
@@ -120,7 +118,7 @@ def test_the_nearest_town_is_a_candidate_and_ranks_first(srid: int) -> None:
     _, graph = country(srid=srid)
     candidates = candidate_pairs(graph, SERVES)
     points = lift(np.random.default_rng(2).normal(size=(N, 3)))
-    lists = Surroundings(points, graph).of(candidates, candidates, ALONE, no_progress)
+    lists = Surroundings(points, graph).of(candidates, candidates)
     assert "near places" in lists.lists(0, 3)
     found = lists.pairs(0, STATIONS)
     assert not candidates.are_joined(found).any()

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._utils.progress import no_progress
-from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.near_lists import vector_rows
 from heat_neo4j.geometry.hyperboloid import distance, lift
@@ -49,7 +47,7 @@ def library(n: int = 120, seed: int = 0) -> tuple[np.ndarray, Graph]:
 
 def lists_of(points: np.ndarray, graph: Graph, pattern: Pattern | None) -> Shortlists:
     candidates = candidate_pairs(graph, pattern)
-    return Surroundings(points, graph).of(candidates, candidates, ALONE, no_progress)
+    return Surroundings(points, graph).of(candidates, candidates)
 
 
 @pytest.mark.parametrize("pattern", [READS, CITES, None])
@@ -164,7 +162,7 @@ def test_sources_and_targets_that_are_not_asked_for_are_not_listed() -> None:
     sources, targets = np.zeros((2, graph.n_nodes), dtype=np.bool_)
     sources[candidates.sources[::2]] = targets[candidates.targets[::2]] = True
     asked = candidates.without(sources, targets)
-    lists = Surroundings(points, graph).of(candidates, asked, ALONE, no_progress)
+    lists = Surroundings(points, graph).of(candidates, asked)
     found = lists.pairs(0, len(lists.sources))
     assert set(found[:, 0].tolist()) == set(candidates.sources[1::2].tolist())
     assert set(found[:, 1].tolist()) <= set(candidates.targets[1::2].tolist())

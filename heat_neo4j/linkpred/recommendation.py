@@ -142,21 +142,27 @@ def probability_among_rivals(
 ) -> Array:
     """Return the probability of each pair of a pattern, shape (m,), given its log odds.
 
-    If rules allow a node one link, the calibration is that of its likeliest pair. Its other pairs are as much
-    less probable as their odds are lower.
+    If rules allow a node one link, the calibration is that of its likeliest pair, be it a link already. Its
+    other pairs are as much less probable as their odds are lower, and all together at most fill the rest.
     """
     chance = scorer.probability(log_odds)
     if rules is None or not (ends := np.flatnonzero(rules.allow_one(pattern))).size:
         return chance
-    opened = rules.open(graph, candidate_pairs(graph, pattern))
+    opened, full = rules.open(graph, candidate_pairs(graph, pattern)), rules.full(graph, pattern)
     for end in ends:
         ranking, others = (scorer.reversed(), opened.sources) if end else (scorer, opened.targets)
+        is_full = full[Rule.PER_TARGET if end else Rule.PER_SOURCE]
         for node in np.unique(pairs[:, end]):
             allowed = opened.allowed(np.array([node]), others, reverse=bool(end))[0]
+            if is_full[node]:
+                allowed = others != node
             rivals = ranking.between(np.array([node]), others[allowed]).rows(0, 1)[0]
             own = pairs[:, end] == node
-            best = np.maximum(rivals.max(initial=-np.inf), log_odds[own])
-            less = scorer.probability(best) * np.exp(log_odds[own] - best)
+            best = max(rivals.max(initial=-np.inf), log_odds[own].max())
+            likeliest = float(scorer.probability(best))
+            rest = likeliest * np.exp(rivals[rivals < best] - best).sum()
+            less = likeliest * np.exp(log_odds[own] - best)
+            less[log_odds[own] < best] *= min(1.0, (1.0 - likeliest) / max(rest, 1e-300))
             chance[own] = np.minimum(chance[own], less)
     return chance
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,12 +23,13 @@ from heat_neo4j.linkpred import samples as sampling
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without, hold_out
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, ISOLATED, PairFeatures
-from heat_neo4j.linkpred.link_score import LinkScore, PatternFigures, fit_link_score, link_score
+from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.rankings import MostSources
 from heat_neo4j.linkpred.recommendation import probability_among_rivals
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
+from heat_neo4j.linkpred.scorers import NodeScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
@@ -774,6 +775,36 @@ def test_a_source_that_lost_its_only_target_is_not_measured_but_its_link_is(per_
     found = probability_among_rivals(scorer, rules, graph, pattern, pairs, scorer.pairs(pairs))
     is_true = pairs[:, 1] == directors[pairs[:, 0]]
     assert found.sum() == pytest.approx(is_true.sum(), rel=0.35)
+
+
+class _FixedScorer(NodeScorer):
+    """Scores a pair by its target, as calibrated log odds."""
+
+    def probability(self, log_odds: Any) -> Any:
+        return expit(log_odds)
+
+
+def test_rivals_for_the_only_link_of_a_node_share_one_probability() -> None:
+    """Ten directors are about equally likely; film 0 has none, film 1 has the likeliest."""
+    n_films, n = 60, 70
+    films, is_film = np.arange(1, n_films), np.arange(n) < n_films
+    graph = Graph(
+        sparse.csr_array((np.ones(n_films - 1), (films, n_films + (films - 1) % 10)), shape=(n, n)),
+        labels={"Film": is_film, "Director": ~is_film},
+        relationships=Relationships.from_pairs({"BY": (films, n_films + (films - 1) % 10)}),
+    )
+    pattern, log_odds = Pattern("Film", "BY", "Director"), np.zeros(n)
+    log_odds[n_films] = 3.0
+    scorer = cast(LinkScorer, _FixedScorer(np.zeros(n), np.add, log_odds))
+    rules = learn_schema_rules(graph, [pattern])
+
+    def chances(film: int) -> Any:
+        pairs = np.column_stack((np.full(10, film), np.arange(n_films, n)))
+        return probability_among_rivals(scorer, rules, graph, pattern, pairs, log_odds[n_films:])
+
+    for film in (0, 1):
+        assert chances(film)[0] == expit(3.0)
+        assert chances(film)[1:] == pytest.approx((1 - expit(3.0)) / 9)
 
 
 def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:

@@ -107,6 +107,7 @@ _MOST = 10  # shared items listed; all are counted
 _MOST_PRECEDENTS = 3  # for each end
 _LONGEST = 40  # characters of a name in a line
 _LEAST_COSINE = 0.005  # smaller ones would be printed as 0.00
+_LEAST_ALIKE = 0.1  # cosine of nodes listed as similar
 
 
 def meaning_of(feature: str) -> str:
@@ -399,7 +400,7 @@ def _explained(
     log_odds = probability = interval = direction = cosine = None
     if scored is not None:
         scorer, log_odds, probability = scored
-        cosine = scorer.features.get("attributes")
+        cosine = scorer.features.get("scaled_attributes")
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
         interval = scored.interval()
@@ -509,11 +510,11 @@ def _precedents(
         pairs = np.column_stack((np.full(len(found), node), found[:, end]))
         distance = pair_distances(embedding, pairs)
         alike = np.zeros(len(pairs)) if cosine is None else cosine.pairs(pairs)
-        by_place = not (alike >= _LEAST_COSINE).any()
+        by_place = not (alike >= _LEAST_ALIKE).any()
         order = np.argsort(distance if by_place else -alike, kind="stable")
         for row in order[:_MOST_PRECEDENTS].tolist():
             source, target = found[row].tolist()
-            if by_place or alike[row] >= _LEAST_COSINE:
+            if by_place or alike[row] >= _LEAST_ALIKE:
                 value = None if by_place else round(float(alike[row]), 4)
                 yield Precedent(source, target, value, float(distance[row]))
 

@@ -25,6 +25,7 @@ from heat_neo4j.geometry.hyperboloid import lift, pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
+from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.explanation import FAMILIES, MEANINGS
 from heat_neo4j.linkpred.features import AGES, APART, FEATURES, ISOLATED, NAMED
 from heat_neo4j.linkpred.link_score import link_score
@@ -313,13 +314,15 @@ def test_precedents_are_links_of_the_most_similar_nodes(graph, points, score, pa
     graph = graph if has_attributes else replace(graph, attributes=None, attribute_names=())
     link = explain_pair(points, graph, pattern, pair, partial(score.scorers, points))
     values = np.asarray(graph.attributes, dtype=float) if has_attributes else np.zeros((N, 1))
+    own = values[np.logical_or(*ends_of(graph, pattern))]
+    values = (values - own.mean(axis=0)) / np.maximum(own.std(axis=0), 1e-9)
     norms = np.maximum(np.linalg.norm(values, axis=1), 1e-9)
     cosines = (values @ values.T) / np.outer(norms, norms)
     links = list(zip(*map(np.ndarray.tolist, graph.relationships.of(pattern.type)), strict=True))
     expected = []
     for end, node in enumerate(pair):
         others = [each for each in links if each[1 - end] == pair[1 - end] and each[end] != node]
-        alike = {each: cosines[node, each[end]] for each in others if cosines[node, each[end]] > 0.0}
+        alike = {each: cosines[node, each[end]] for each in others if cosines[node, each[end]] >= 0.1}
         away = {each: float(pair_distances(points, np.array([[node, each[end]]]))[0]) for each in others}
         cost = {each: -round(value, 9) for each, value in alike.items()} or away
         order = sorted(cost, key=lambda each: (cost[each], each))
@@ -337,7 +340,7 @@ def test_links_of_nodes_that_are_hardly_alike_are_no_precedents(graph, points, s
     values[0] = values[1] = values[2]
     alone = replace(graph, attributes=values, attribute_names=tuple(f"a{row}" for row in range(N)))
     link = explain_pair(points, alone, FOLLOWS, (0, 25), partial(score.scorers, points))
-    assert all(each.cosine is None or each.cosine >= 0.005 for each in link.precedents)
+    assert all(each.cosine is None or each.cosine >= 0.1 for each in link.precedents)
 
 
 def test_shared_attributes_are_those_with_the_same_value(graph, points):

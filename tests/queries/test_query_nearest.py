@@ -47,6 +47,16 @@ def test_a_node_that_does_not_exist_is_named_with_the_one_that_may_be_meant(stor
         ask(store, "distance", toy.values(value="n03", other="nobody"))
 
 
+def test_a_number_names_a_node_whose_key_is_that_text(store, toy, server):
+    with open_cypher(server) as cypher:
+        cypher(f"MATCH (n:{toy.label} {{name: 'n03'}}) SET n.kind = '155'")
+        try:
+            rows = ask(store, "nearest", toy.values(value=155, property="kind"))
+        finally:
+            cypher(f"MATCH (n:{toy.label} {{name: 'n03'}}) REMOVE n.kind")
+    assert [row["distance"] for row in rows] == pytest.approx([row[1] for row in nearest(toy, 3, 5)])
+
+
 @pytest.mark.parametrize("i", range(N))
 def test_nearest_to_each_node_the_one_in_the_centre_and_two_at_one_point_included(store, toy, i):
     rows = ask(store, "nearest", toy.values(value=toy.names[i], k=N))

@@ -66,7 +66,7 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
     **parameters
         ``label`` and ``property``, if the query has them: they are inserted into the statement, so that an
         index over them is used; ``property`` defaults to the model's keys. Also ``model``, and values of the
-        file's parameters; those not marked required have defaults.
+        file's parameters; those not marked required have defaults. A number names nodes with that text, too.
 
     Returns
     -------
@@ -100,6 +100,8 @@ def run_query(connection: Connection, name: str, /, **parameters: Any) -> Rows:
         if "model" in values and not read_version(connection, values["model"]):
             raise nothing_published(values["model"], connection)
         _require_nodes(connection, names, values)
+        if texts := {each: str(values[each]) for each in ("value", "other") if type(values.get(each)) is int}:
+            records = connection.read(statement, values | texts, doing="querying")
     return Rows(dict(record) for record in records)
 
 

@@ -26,6 +26,8 @@ Named = TypeVar("Named", Pattern, Pattern | None)
 Scorers = Callable[[Pattern | None], LinkScorer]
 """Function from patterns to scorers, as returned by `LinkScore.scorers`."""
 
+_AMONG_RIVALS = 10  # times as many partners are ranked if each has one link, which others may get
+
 
 @dataclass(frozen=True, eq=False)
 class Recommended:
@@ -112,11 +114,14 @@ def likeliest_partners(
         scorer = None if scorers is None else scorers(pattern)
         ranking = by_distance if scorer is None else scorer
         scores = (ranking.reversed() if reverse else ranking).between(own, others).rows(0, 1)[0]
-        best = np.argsort(-scores, kind="stable")[:k]
+        compete = scorer is not None and rules is not None and rules.allow_one(pattern)[int(not reverse)]
+        best = np.argsort(-scores, kind="stable")[: _AMONG_RIVALS * k if compete else k]
         pairs = np.column_stack((np.full(len(best), row), others[best]))[:, :: -1 if reverse else 1]
         chance = None
         if scorer is not None:
             chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, scores[best])
+            order = np.argsort(-chance, kind="stable")[:k]
+            best, pairs, chance = best[order], pairs[order], chance[order]
         found.append(
             Recommended(
                 pattern,

@@ -27,9 +27,8 @@ from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer, PatternFigures
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.rankings import MostSources
-from heat_neo4j.linkpred.recommendation import probability_among_rivals
+from heat_neo4j.linkpred.recommendation import likeliest_partners, probability_among_rivals
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
-from heat_neo4j.linkpred.scorers import NodeScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
@@ -777,34 +776,63 @@ def test_a_source_that_lost_its_only_target_is_not_measured_but_its_link_is(per_
     assert found.sum() == pytest.approx(is_true.sum(), rel=0.35)
 
 
-class _FixedScorer(NodeScorer):
-    """Scores a pair by its target, as calibrated log odds."""
+class _FixedScorer:
+    """Scores pairs by a matrix of calibrated log odds."""
+
+    def __init__(self, log_odds: Any) -> None:
+        self._log_odds = log_odds
 
     def probability(self, log_odds: Any) -> Any:
         return expit(log_odds)
 
+    def reversed(self) -> _FixedScorer:
+        return _FixedScorer(self._log_odds.T)
 
-def test_rivals_for_the_only_link_of_a_node_share_one_probability() -> None:
-    """Ten directors are about equally likely; film 0 has none, film 1 has the likeliest."""
-    n_films, n = 60, 70
-    films, is_film = np.arange(1, n_films), np.arange(n) < n_films
+    def between(self, first: Any, second: Any) -> _FixedScorer:
+        return _FixedScorer(self._log_odds[np.ix_(first, second)])
+
+    def rows(self, begin: int, end: int) -> Any:
+        return self._log_odds[begin:end]
+
+
+@pytest.fixture
+def films() -> tuple[Graph, Pattern, Any]:
+    """Return films, of which all but two have one of ten directors, and equal log odds of all links."""
+    source, is_film = np.arange(2, 100), np.arange(110) < 100
+    target = 100 + source % 10
     graph = Graph(
-        sparse.csr_array((np.ones(n_films - 1), (films, n_films + (films - 1) % 10)), shape=(n, n)),
+        sparse.csr_array((np.ones(98), (source, target)), shape=(110, 110)),
         labels={"Film": is_film, "Director": ~is_film},
-        relationships=Relationships.from_pairs({"BY": (films, n_films + (films - 1) % 10)}),
+        relationships=Relationships.from_pairs({"BY": (source, target)}),
     )
-    pattern, log_odds = Pattern("Film", "BY", "Director"), np.zeros(n)
-    log_odds[n_films] = 3.0
-    scorer = cast(LinkScorer, _FixedScorer(np.zeros(n), np.add, log_odds))
-    rules = learn_schema_rules(graph, [pattern])
+    return graph, Pattern("Film", "BY", "Director"), np.zeros((110, 110))
 
-    def chances(film: int) -> Any:
-        pairs = np.column_stack((np.full(10, film), np.arange(n_films, n)))
-        return probability_among_rivals(scorer, rules, graph, pattern, pairs, log_odds[n_films:])
 
-    for film in (0, 1):
-        assert chances(film)[0] == expit(3.0)
-        assert chances(film)[1:] == pytest.approx((1 - expit(3.0)) / 9)
+def test_rivals_for_the_only_link_of_a_node_share_one_probability(films: tuple[Graph, Pattern, Any]) -> None:
+    graph, pattern, log_odds = films
+    log_odds[:, 100] = 3.0
+    scorer, rules = cast(LinkScorer, _FixedScorer(log_odds)), learn_schema_rules(graph, [pattern])
+    for film in (0, 10):  # the tenth is linked to its likeliest director
+        pairs = np.column_stack((np.full(10, film), np.arange(100, 110)))
+        chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, log_odds[film, 100:])
+        assert chance[0] == expit(3.0)
+        assert chance[1:] == pytest.approx((1 - expit(3.0)) / 9)
+
+
+def test_recommended_sources_are_ranked_by_what_their_rivals_leave(films: tuple[Graph, Pattern, Any]) -> None:
+    graph, pattern, log_odds = films
+    log_odds[[0, 1, 0], [100, 100, 101]] = 2.0, 1.0, 4.0
+    (found,) = likeliest_partners(
+        np.tile([0.0, 0.0, 1.0], (110, 1)),
+        graph,
+        [pattern],
+        100,
+        1,
+        reverse=True,
+        scorers=lambda _: cast(LinkScorer, _FixedScorer(log_odds)),
+        rules=learn_schema_rules(graph, [pattern]),
+    )
+    assert (found.partner.tolist(), found.chance(0)) == ([1], expit(1.0))
 
 
 def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:

@@ -377,9 +377,7 @@ def _judge(work: Work) -> Work:
         trained = state.shares > 0
     else:
         held_out = work.link_model.held_out
-        quality = gate.held_out_quality(
-            model, graph, held_out, short=mode == WARM, on_progress=session.on_progress
-        )
+        quality = gate.held_out_quality(model, graph, held_out, on_progress=session.on_progress)
     drift, before = None, state.comparable(now)
     if before is not None:
         rows = state.published_rows

@@ -37,7 +37,7 @@ def runs_of(graph: Graph) -> list[tuple[Quality, NDArray[np.float64]]]:
     found = []
     for seed in range(RUNS):
         model = HEAT(random_state=seed).fit(graph)
-        found.append((held_out_quality(model, graph, None, short=False), model.embedding_))
+        found.append((held_out_quality(model, graph, None), model.embedding_))
     return found
 
 

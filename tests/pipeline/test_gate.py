@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import lift, pair_distances
-from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import split_edges_of
@@ -136,7 +134,7 @@ def test_limits_are_shares(name):
 
 def test_held_out_quality_is_that_of_a_clone(graph, model):
     held = embed_without(model, graph)
-    found = held_out_quality(model, graph, held, short=False)
+    found = held_out_quality(model, graph, held)
     edges, others = held.split.test_edges, held.split.test_non_edges
     expected = auroc(-pair_distances(held.embedding, edges), -pair_distances(held.embedding, others))
     assert (found.auroc, found.held_out_edges) == (expected, len(edges))
@@ -144,23 +142,7 @@ def test_held_out_quality_is_that_of_a_clone(graph, model):
     by_degree = [(1 + degrees[pairs[:, 0]]) * (1 + degrees[pairs[:, 1]]) for pairs in (edges, others)]
     assert found.degree_auroc == pytest.approx(auroc(*by_degree))
     assert 0 < found.error < 0.1
-    assert held_out_quality(model, graph, None, short=False) == found  # trained here, by the same seed
-
-
-def test_a_short_twin_is_trained_with_fewer_walks(graph, model):
-    short = clone(model).set_params(walks_per_node=2)
-    expected = held_out_quality(short.fit(graph), graph, None, short=False)
-    assert held_out_quality(model, graph, None, short=True) == expected
-
-
-def test_a_twin_with_a_hierarchy_takes_all_walks():
-    child = np.arange(1, 80)
-    kinds = {"UNDER": (child, (child - 1) // 3), "LINK": (child, (child * 7) % 80)}
-    ends = np.hstack(list(kinds.values()))
-    adjacency = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(80, 80))
-    tree = Graph(adjacency, relationships=Relationships.from_pairs(kinds))
-    model = HEAT(**{**SMALL, "walks_per_node": 10}, hierarchy="UNDER").fit(tree)
-    assert held_out_quality(model, tree, None, short=True) == held_out_quality(model, tree, None, short=False)
+    assert held_out_quality(model, graph, None) == found  # trained here, by the same seed
 
 
 def test_standard_error_matches_that_of_repetitions():
@@ -173,7 +155,7 @@ def test_standard_error_matches_that_of_repetitions():
 def test_too_few_edges_say_nothing():
     ring = Graph(sparse.csr_array(np.roll(np.eye(12), 1, axis=1)))
     model = HEAT(**SMALL).fit(ring)
-    assert held_out_quality(model, ring, None, short=True) == Quality()
+    assert held_out_quality(model, ring, None) == Quality()
 
 
 def test_placed_nodes_are_measured_by_a_part_of_their_edges(graph):

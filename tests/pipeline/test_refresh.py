@@ -194,6 +194,13 @@ def test_a_changed_graph_is_trained_on_from_the_published_points(store, papers):
     assert record.drift["overlap"] == pytest.approx(expected.overlap, abs=0.02)
 
 
+def test_a_warm_version_of_the_same_graph_is_judged_as_the_last(store, papers):
+    job = easy(model=small_model(walks_per_node=10))
+    first_version(store, job)
+    last = refresh(store, job, mode="full").quality
+    assert refresh(store, job, mode="warm").quality.auroc == last.auroc
+
+
 def test_changes_add_up_until_a_full_run(store, papers):
     job = easy(limits=Limits(local=0.1, warm=0.2))
     first_version(store, job)

@@ -157,12 +157,13 @@ def probability_among_rivals(
     for end in ends:
         ranking, others = (scorer.reversed(), opened.sources) if end else (scorer, opened.targets)
         is_full = full[Rule.PER_TARGET if end else Rule.PER_SOURCE]
-        for node in np.unique(pairs[:, end]):
-            allowed = opened.allowed(np.array([node]), others, reverse=bool(end))[0]
+        nodes, of_pair = np.unique(pairs[:, end], return_inverse=True)
+        ranked = ranking.between(nodes, others)
+        for place, node in enumerate(nodes):
+            allowed = opened.allowed(nodes[[place]], others, reverse=bool(end))[0]
             if is_full[node]:
                 allowed = others != node
-            rivals = ranking.between(np.array([node]), others[allowed]).rows(0, 1)[0]
-            own = pairs[:, end] == node
+            rivals, own = ranked.rows(place, place + 1)[0][allowed], of_pair == place
             best = max(rivals.max(initial=-np.inf), log_odds[own].max())
             likeliest = float(scorer.probability(best))
             rest = likeliest * np.exp(rivals[rivals < best] - best).sum()

@@ -107,10 +107,13 @@ def test_the_two_ends_may_have_different_labels(store, cypher, label, files):
     both = f"id 1 is both a '{label}' and a '{films}', and its attributes .* nodes of '{label}' alone first"
     with pytest.raises(WriteRefused, match=both):
         store.load_graph(files(), names)
+    either = f"id 9 has no relationship: it may be a '{label}' or a '{films}', nothing was loaded"
+    with pytest.raises(WriteRefused, match=either):
+        store.load_graph(files("1\t1\n1\t2\n3\t2\n", ",x\n2,5\n3,4\n9,1\n", None), names)
     report = store.load_graph(files("1\t1\n1\t2\n3\t2\n", ",x\n2,5\n9,1\n", None), names)
     assert (report.nodes, report.nodes_created, report.relationships_created) == (5, 5, 3)
-    assert nodes_of(cypher, label) == [{"id": 1}, {"id": 3}, {"id": 9, "features": [1.0]}]
-    assert nodes_of(cypher, films) == [{"id": 1}, {"id": 2, "features": [5.0]}]
+    assert nodes_of(cypher, label) == [{"id": 1}, {"id": 3}]
+    assert nodes_of(cypher, films) == [{"id": 1}, {"id": 2, "features": [5.0]}, {"id": 9, "features": [1.0]}]
     assert [link[::2] for link in links_of(cypher, label)] == [(1, 1), (1, 2), (3, 2)]
     again = store.load_graph(files("1\t1\n1\t2\n3\t2\n", ",x\n2,5\n9,1\n", None), names)
     assert (again.nodes_created, again.relationships_created) == (0, 0)

@@ -395,20 +395,30 @@ def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:
     """Return the rows of the nodes of each label.
 
     With two labels, rows that are only targets have the second label. Rows that are sources and targets have
-    both, and must have no properties, because these would be ambiguous.
+    both, and must have no properties, because these would be ambiguous. Rows without relationships have the
+    label of the only side with properties.
     """
     n = len(graph.keys)
     if len(names.labels) == 1:
         return [range(n)]
     begins, ends = (np.bincount(rows, minlength=n) > 0 for rows in (graph.source, graph.target))
-    for row in np.flatnonzero(begins & ends).tolist():
-        if any(value is not None for value in graph.properties(row).values()):
+    described = np.array([any(v is not None for v in graph.properties(row).values()) for row in range(n)])
+    first, second = names.labels
+    for row in np.flatnonzero(begins & ends & described).tolist():
+        raise WriteRefused(
+            f"id {graph.keys[row]!r} is both a {first!r} and a {second!r}, and its "
+            "attributes may be of either, nothing was loaded: load the attributes with relationships "
+            f"between nodes of {first!r} alone first, or use different ids for the two labels"
+        )
+    is_target = ends.copy()
+    if (alone := ~begins & ~ends).any() and (described & ends).any():
+        if (described & begins).any():
             raise WriteRefused(
-                f"id {graph.keys[row]!r} is both a {names.label!r} and a {names.labels[1]!r}, and its "
-                "attributes may be of either, nothing was loaded: load the attributes with relationships "
-                f"between nodes of {names.label!r} alone first, or use different ids for the two labels"
+                f"id {graph.keys[int(np.argmax(alone))]!r} has no relationship: it may be a {first!r} or a "
+                f"{second!r}, nothing was loaded: load the attributes of each label from a file of their own"
             )
-    return [np.flatnonzero(begins | ~ends).tolist(), np.flatnonzero(ends).tolist()]
+        is_target |= alone
+    return [np.flatnonzero(begins | ~is_target).tolist(), np.flatnonzero(is_target).tolist()]
 
 
 def _write(

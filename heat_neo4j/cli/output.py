@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from types import FrameType
 from typing import Any, TextIO
+from unicodedata import combining, east_asian_width
 
 import click
 
@@ -186,9 +187,17 @@ def headed(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under a header, columns as wide as their widest entry."""
     lines = [[printable(cell) for cell in line] for line in (header, *rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    widths = [max(_width(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
-        print_line("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+        cells = zip(line, widths, strict=True)
+        print_line("  ".join(cell + " " * (width - _width(cell)) for cell, width in cells).rstrip())
+
+
+def _width(text: str) -> int:
+    """Return the columns that a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(each) else 1 + (east_asian_width(each) in "FW") for each in text)
 
 
 def format_probability(value: float) -> str:

@@ -151,6 +151,11 @@ def test_tables_and_facts(capsys):
     )
 
 
+def test_columns_are_as_wide_as_a_terminal_shows_them(capsys):
+    table(["NAME", "K"], [["Flabe\u0301be\u0301", "1"], ["\u6771\u4eac", "2"]])
+    assert capsys.readouterr().out == "NAME     K\nFlabe\u0301be\u0301  1\n\u6771\u4eac     2\n"
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [

@@ -182,7 +182,8 @@ def graph_of_frame(
         values = plain_column(column_values(edges, held.weight))
         if None in values:
             where = f"the edge in row {values.index(None)} has no {held.names[held.weight]!r}"
-            raise ValueError(f"{where}, and {values.count(None)} of {len(values)} have none")
+            count = f"{values.count(None):,} of {len(values):,} have none"
+            raise ValueError(f"{where}; {count}: give all edges a weight, or drop the column")
         weights = edge_weights(values, held.names[held.weight])
     kinds = None if held.type is None else plain_column(column_values(edges, held.type))
     types, is_directed = edge_types(kinds)

@@ -266,7 +266,12 @@ def frame(**columns):
         (frame(only=[1]), None, ValueError, "needs two columns"),
         (frame(source=["a", None], target=["b", "c"]), None, ValueError, "without a source or a target"),
         (frame(source=["a", 1], target=["b", 2]), None, ValueError, "must be of one kind"),
-        (frame(source=[1], target=[2], weight=[np.nan]), None, ValueError, "row 0 has no 'weight'"),
+        (
+            frame(source=[1], target=[2], weight=[np.nan]),
+            None,
+            ValueError,
+            "row 0 has no 'weight'; 1 of 1 have none: give all edges a weight",
+        ),
         (Graph(matrix()), np.ones((N, 1)), TypeError, "a Graph already has attributes"),
     ],
 )

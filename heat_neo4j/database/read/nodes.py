@@ -159,7 +159,7 @@ def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
     missing = sum(value is None for value in values)
     if missing:
         must = "a key must be on all" + (" of its label" if label else "")
-        raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {must}; {advice}")
+        raise ProjectionError(f"{which} is missing on {missing:,} of {len(values):,} nodes: {must}; {advice}")
     kinds = set(map(type, values))
     if kinds not in ({int}, {str}, set()):
         mixed = " and ".join(sorted(kind.__name__ for kind in kinds))

@@ -324,7 +324,7 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
     if len(values) != graph.n_nodes:
         gone = graph.n_nodes - len(values)
         raise ProjectionError(
-            f"{gone} of {graph.n_nodes} nodes were deleted since the graph was read: read again"
+            f"{gone:,} of {graph.n_nodes:,} nodes were deleted since the graph was read: read again"
         )
     if all(value is None for value in values):
         hint = did_you_mean(name, keys_of_nodes(connection, list(graph.labels)))

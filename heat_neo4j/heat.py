@@ -701,8 +701,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         -------
         probability : float64 array of shape (m,)
             NaN where no pattern of the graph leads from the source's labels to the target's, and for a node
-            with itself. Where each node has at most one link of a type, this is the probability of a node's
-            likeliest pair; `recommend` and `explain` say how much less likely its others are.
+            with itself. Where each node has at most one link of a type, its pairs compete, as in `recommend`.
         log_odds : float64 array of shape (m,)
             Left out unless `return_log_odds`.
 

@@ -15,6 +15,7 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
 from heat_neo4j.linkpred.link_score import LinkScorer
+from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import Rule
 from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.linkpred.scorers import DistanceScorer
@@ -26,6 +27,8 @@ Named = TypeVar("Named", Pattern, Pattern | None)
 Scorers = Callable[[Pattern | None], LinkScorer]
 """Function from patterns to scorers, as returned by `LinkScore.scorers`."""
 
+_ROUNDING = 1e-9  # log odds of one pair that are computed in two ways differ by less
+_RIVALS_HELD = 1 << 20  # scores of rivals in memory at a time
 _AMONG_RIVALS = 10  # times as many partners are ranked if each has one link, which others may get
 
 
@@ -158,18 +161,21 @@ def probability_among_rivals(
         ranking, others = (scorer.reversed(), opened.sources) if end else (scorer, opened.targets)
         is_full = full[Rule.PER_TARGET if end else Rule.PER_SOURCE]
         nodes, of_pair = np.unique(pairs[:, end], return_inverse=True)
-        ranked = ranking.between(nodes, others)
-        for place, node in enumerate(nodes):
-            allowed = opened.allowed(nodes[[place]], others, reverse=bool(end))[0]
-            if is_full[node]:
-                allowed = others != node
-            rivals, own = ranked.rows(place, place + 1)[0][allowed], of_pair == place
-            best = max(rivals.max(initial=-np.inf), log_odds[own].max())
-            likeliest = float(scorer.probability(best))
-            rest = likeliest * np.exp(rivals[rivals < best] - best).sum()
-            less = likeliest * np.exp(log_odds[own] - best)
-            less[log_odds[own] < best] *= min(1.0, (1.0 - likeliest) / max(rest, 1e-300))
-            chance[own] = np.minimum(chance[own], less)
+        ranked, best = ranking.between(nodes, others), np.full(len(nodes), -np.inf)
+        np.maximum.at(best, of_pair, log_odds)
+        less, step = np.zeros(len(nodes)), max(_RIVALS_HELD // max(len(others), 1), 1)
+        for begin in range(0, len(nodes), step):
+            part = slice(begin, begin + step)
+            allowed = opened.allowed(nodes[part], others, reverse=bool(end))
+            allowed |= is_full[nodes[part], None] & (nodes[part, None] != others)
+            rivals = np.where(allowed, ranked.rows(begin, min(begin + step, len(nodes))), -np.inf)
+            best[part] = np.maximum(best[part], rivals.max(axis=1, initial=-np.inf))
+            top = best[part, None]
+            less[part] = np.where(rivals < top - _ROUNDING, np.exp(rivals - top), 0.0).sum(axis=1)
+        likeliest, odds = scorer.probability(best), log_odds - best[of_pair]
+        rest = np.minimum(1.0, (1.0 - likeliest) / np.maximum(likeliest * less, 1e-300))
+        share = likeliest[of_pair] * np.exp(odds) * np.where(odds < -_ROUNDING, rest[of_pair], 1.0)
+        chance = np.minimum(chance, share)
     return chance
 
 
@@ -183,15 +189,15 @@ def probabilities(
     allows the pair. In an undirected graph the lower row is the source, as in `predict_links`.
     """
     probability, log_odds = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-    place = np.full(len(pairs), -1, dtype=np.int64)
+    place, rules = np.full(len(pairs), -1, dtype=np.int64), learn_schema_rules(graph, patterns)
     for number, pattern in enumerate(patterns):
         is_source, is_target = ends_of(graph, pattern)
         own = np.flatnonzero(is_source[pairs[:, 0]] & is_target[pairs[:, 1]] & (pairs[:, 0] != pairs[:, 1]))
         if not own.size:
             continue
-        scorer = scorers(pattern)
-        odds = scorer.pairs(pairs[own] if pattern is not None else np.sort(pairs[own], axis=1))
-        chance = scorer.probability(odds)
+        scorer, ends = scorers(pattern), pairs[own] if pattern is not None else np.sort(pairs[own], axis=1)
+        odds = scorer.pairs(ends)
+        chance = probability_among_rivals(scorer, rules, graph, pattern, ends, odds)
         better = (place[own] < 0) | (chance > probability[own])
         rows = own[better]
         probability[rows], log_odds[rows], place[rows] = chance[better], odds[better], number

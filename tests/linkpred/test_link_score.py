@@ -27,7 +27,7 @@ from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer, PatternFigures
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.rankings import MostSources
-from heat_neo4j.linkpred.recommendation import likeliest_partners, probability_among_rivals
+from heat_neo4j.linkpred.recommendation import likeliest_partners, probabilities, probability_among_rivals
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out, split_edges
@@ -794,6 +794,9 @@ class _FixedScorer:
     def rows(self, begin: int, end: int) -> Any:
         return self._log_odds[begin:end]
 
+    def pairs(self, pairs: Any) -> Any:
+        return self._log_odds[tuple(pairs.T)]
+
 
 @pytest.fixture
 def films() -> tuple[Graph, Pattern, Any]:
@@ -817,6 +820,8 @@ def test_rivals_for_the_only_link_of_a_node_share_one_probability(films: tuple[G
         chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, log_odds[film, 100:])
         assert chance[0] == expit(3.0)
         assert chance[1:] == pytest.approx((1 - expit(3.0)) / 9)
+        found, *_ = probabilities(graph, lambda _: scorer, [pattern], pairs)
+        np.testing.assert_array_equal(found, chance)
 
 
 def test_recommended_sources_are_ranked_by_what_their_rivals_leave(films: tuple[Graph, Pattern, Any]) -> None:

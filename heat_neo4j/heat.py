@@ -690,7 +690,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         Parameters
         ----------
         pairs : iterable of (source, target), or array or data frame of shape (m, 2)
-            Node names. An already linked pair scores higher than a similar unlinked one.
+            Node names. A link that exists is among the evidence for and against it; `explain` leaves it out.
         pattern : str or (source label, type, target label), optional
             Pattern of the links, such as ``"User-RATED->Movie"`` or ``"*-RATED->*"``. By default the
             likeliest of each pair.

@@ -22,6 +22,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 _DAY = 86_400  # seconds
 _FEW = 0.25  # of the number of isolated nodes: if random edges isolate fewer, whole nodes lose theirs
 _OF_WHOLE_NODES = 0.1  # share of the held-out edges
+_OF_LINKED = 0.2  # most of the linked nodes with the same labels that lose all edges
 _NON_EDGES_OF_NODES = 5  # non-edges per held-out edge in `split_edges_of`
 
 
@@ -116,7 +117,7 @@ def latest_or_random(
     """Hold out the latest edges if the graph has edge times, otherwise random ones; see `split_edges`.
 
     Random edges rarely isolate nodes of a dense graph. If few nodes are, beside those that the graph has with
-    the same labels, a tenth of the held-out edges are all edges of random nodes with these labels.
+    the same labels, up to a tenth of the held-out edges are all edges of random nodes with these labels.
     """
     if graph.edge_times is not None and not np.isnan(graph.edge_times).all():
         return split_edges(graph, share, random_state, how="time", non_edges_per_edge=non_edges_per_edge)
@@ -228,7 +229,10 @@ def _like_isolated(
     if len(may_lose):
         few = may_lose[graph.degrees[may_lose] <= np.median(graph.degrees[may_lose])]
         order = np.random.default_rng(seed).permutation(few)
-        drawn[order[np.cumsum(graph.degrees[order]) <= most_edges]] = True
+        order = order[np.cumsum(graph.degrees[order]) <= most_edges]
+        for each in np.unique(kind[order]):
+            most = int(_OF_LINKED * np.count_nonzero(~is_isolated & (kind == each)))
+            drawn[order[kind[order] == each][:most]] = True
     return drawn
 
 

@@ -130,6 +130,18 @@ def test_some_nodes_of_a_dense_graph_lose_all_edges_if_others_have_none() -> Non
     assert lost[300:].any()
 
 
+def test_most_nodes_of_a_rare_label_keep_their_edges_though_many_others_have_none() -> None:
+    plain, n_items, n_linked = communities(600, 40), 100, 20
+    n, items = 600 + n_items, 600 + np.arange(n_linked)
+    bought = sparse.coo_array((np.ones(n_linked), (np.arange(n_linked), items)), shape=(n, n))
+    users = sparse.block_diag((plain.adjacency, sparse.csr_array((n_items, n_items))))
+    labels = {"User": np.arange(n) < 600, "Item": np.arange(n) >= 600}
+    graph = Graph(sparse.csr_array(users + bought + bought.T), labels=labels)
+    split = embed_without(Fixed(np.zeros((n, 2))), graph).split
+    assert 0.1 * len(split.test_edges) > n_linked  # room for all of them
+    assert 4 <= np.count_nonzero(split.train.degrees[items] == 0) <= 8  # a fifth, and some of a random tenth
+
+
 def test_the_latest_edges_are_held_out_where_the_graph_has_times() -> None:
     plain = communities()
     times = np.random.default_rng(0).permutation(plain.n_edges).astype(float)

@@ -402,17 +402,24 @@ def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:
     if len(names.labels) == 1:
         return [range(n)]
     begins, ends = (np.bincount(rows, minlength=n) > 0 for rows in (graph.source, graph.target))
-    described = np.array([any(v is not None for v in graph.properties(row).values()) for row in range(n)])
     first, second = names.labels
-    for row in np.flatnonzero(begins & ends & described).tolist():
+
+    def described(rows: NDArray[np.bool_]) -> Any | None:
+        """Return the key of the first of some rows with a property; None if none has one."""
+        for row in np.flatnonzero(rows).tolist():
+            if any(value is not None for value in graph.properties(row).values()):
+                return graph.keys[row]
+        return None
+
+    if (key := described(begins & ends)) is not None:
         raise WriteRefused(
-            f"id {graph.keys[row]!r} is both a {first!r} and a {second!r}, and its "
+            f"id {key!r} is both a {first!r} and a {second!r}, and its "
             "attributes may be of either, nothing was loaded: load the attributes with relationships "
             f"between nodes of {first!r} alone first, or use different ids for the two labels"
         )
     is_target = ends.copy()
-    if (alone := ~begins & ~ends).any() and (described & ends).any():
-        if (described & begins).any():
+    if (alone := ~begins & ~ends).any() and described(ends) is not None:
+        if described(begins) is not None:
             raise WriteRefused(
                 f"id {graph.keys[int(np.argmax(alone))]!r} has no relationship: it may be a {first!r} or a "
                 f"{second!r}, nothing was loaded: load the attributes of each label from a file of their own"

@@ -701,7 +701,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         -------
         probability : float64 array of shape (m,)
             NaN where no pattern of the graph leads from the source's labels to the target's, and for a node
-            with itself. Where each node has at most one link of a type, its pairs compete, as in `recommend`.
+            with itself. Where each node has at most one link of a type, all its pairs are scored, as they
+            compete (see `recommend`).
         log_odds : float64 array of shape (m,)
             Left out unless `return_log_odds`.
 

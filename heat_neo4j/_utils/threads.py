@@ -99,6 +99,11 @@ class WorkerThreads(Closing):
             return [function(part) for part in parts]
         return [called.result() for called in [self.submit(function, part) for part in parts]]
 
+    def by_key(self, function: Callable[[Part], Result], keys: Iterable[Part]) -> dict[Part, Result]:
+        """Call a function with each key, as `map` does, and return the results by key."""
+        every = list(keys)
+        return dict(zip(every, self.map(function, every), strict=True))
+
     def close(self) -> None:
         """End the threads."""
         self._others.shutdown()

@@ -387,7 +387,7 @@ def _link_score(
         np.concatenate([pair_distances(points, getattr(split, of)) for split, points in held_out])
         for of in ("test_edges", "test_non_edges")
     )
-    strictness = [STRICTNESS if is_difference(each) else 1.0 for each in features]
+    strictness = np.array([STRICTNESS if is_difference(each) else 1.0 for each in (*features, "direction")])
     whole = _Fit.of(samples, strictness=strictness, workers=workers)
     score = LinkScore(
         features=(*features, "direction"),
@@ -410,17 +410,15 @@ def _link_score(
         own = samples[name]
         return np.choose(own.fold, [_log_odds(own, each, name) for each in folds])
 
-    log_odds = dict(zip(samples, workers.map(out_of_fold, samples), strict=True))
+    log_odds = workers.by_key(out_of_fold, samples)
     is_later = since is not None and graph.relationships is not None
     score = _with_isolated(score, samples, log_odds, is_later=is_later)
     if is_later:  # only pairs of the first time are candidates
         score = _with_ages(score, samples, ages(held_out[0].split.train), log_odds)
     measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
-    figures = workers.map(lambda name: _figures(samples[name], folds, name, log_odds[name]), samples)
+    figures = workers.by_key(lambda name: _figures(samples[name], folds, name, log_odds[name]), samples)
     return replace(
-        score,
-        reliability=_curves(measured, samples, lacks_as_many=since is None),
-        figures=dict(zip(samples, figures, strict=True)),
+        score, reliability=_curves(measured, samples, lacks_as_many=since is None), figures=figures
     )
 
 
@@ -636,12 +634,12 @@ class _Fit(NamedTuple):
         samples: Mapping[str, Sample],
         fold: int | None = None,
         like: _Fit | None = None,
-        strictness: Sequence[float] | None = None,
+        strictness: Array | None = None,
         workers: WorkerThreads = ALONE,
     ) -> _Fit:
-        """Fit to all pairs outside `fold`; `like` provides the knots and the starting weights.
+        """Fit to all pairs outside `fold`; `like` provides the functions and the starting weights.
 
-        `strictness` is that of each feature but the direction, for `Splines`.
+        Without it, `strictness` is that of `Splines`.
         """
         rows = {
             name: each.is_fitted if fold is None else each.is_fitted & (each.fold != fold)
@@ -659,11 +657,7 @@ class _Fit(NamedTuple):
             offsets[name] = each.offset[rows[name]]
         is_link = np.concatenate(list(links.values()))
         functions = (
-            Splines.over(
-                np.concatenate(list(values.values())),
-                is_link,
-                None if strictness is None else np.array([*strictness, 1.0]),
-            )
+            Splines.over(np.concatenate(list(values.values())), is_link, strictness)
             if like is None
             else like.functions
         )
@@ -681,8 +675,8 @@ class _Fit(NamedTuple):
             start = None if like is None else like.own[name]
             return logistic(designs[name], links[name], ridge, common, start, offsets[name])
 
-        some = [name for name in designs if links[name].any()]
-        own = dict.fromkeys(designs, common) | dict(zip(some, workers.map(fitted, some), strict=True))
+        some = (name for name in designs if links[name].any())
+        own = dict.fromkeys(designs, common) | workers.by_key(fitted, some)
         return cls(functions, common, own, width, directions)
 
     def of_patterns(self) -> dict[str, Any]:

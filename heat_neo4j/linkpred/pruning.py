@@ -42,8 +42,7 @@ class PrunedScorer:
             name: replace(scorer, features={name: feature}, direction=None)
             for name, feature in scorer.features.items()
         }
-        found = workers.map(lambda name: _bounds(self._terms[name], name), self._terms)
-        bounds = dict(zip(self._terms, found, strict=True))
+        bounds = workers.by_key(lambda name: _bounds(self._terms[name], name), self._terms)
         self._constant = {name: each for name, each in bounds.items() if isinstance(each, float)}
         of_ends = (name for name in bounds if name not in self._constant)
         self._column = {name: place for place, name in enumerate(of_ends)}

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
@@ -134,7 +133,7 @@ def samples_of(
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
         samples[name_of(pattern)] = _sample(
-            split, of_pairs.of(pattern), surroundings, rules, graph, pattern, features, most, likeness.workers
+            split, of_pairs.of(pattern), surroundings, rules, graph, pattern, features, most
         )
         on_progress("patterns", len(samples), len(patterns))
     return samples
@@ -149,7 +148,6 @@ def _sample(
     pattern: Pattern | None,
     names: Sequence[str],
     most: MostSources,
-    workers: WorkerThreads,
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
     ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
@@ -165,16 +163,9 @@ def _sample(
     is_fitted, oversampled = _fitted(split, held, is_measured, stands)
     asked = rules.open(split.train, candidates)
     drawn = _draw(
-        candidates,
-        asked,
-        surroundings,
-        own,
-        held,
-        most,
-        workers,
-        is_fitted=is_fitted,
-        is_measured=is_measured,
+        candidates, asked, surroundings, own, held, most, is_fitted=is_fitted, is_measured=is_measured
     )
+    workers = surroundings.likeness.workers
     pairs, of_link = drawn.pairs, of_pattern.link
     share_linked = (of_ends[0].share_linked, of_ends[1].share_linked)
     is_lost = split.train.degrees[pairs] == 0
@@ -288,7 +279,6 @@ def _draw(
     own: Rows,
     held: Rows,
     most: MostSources,
-    workers: WorkerThreads,
     *,
     is_fitted: NDArray[np.bool_],
     is_measured: NDArray[np.bool_],
@@ -303,7 +293,7 @@ def _draw(
     full = np.setdiff1d(candidates.sources, np.append(asked.sources, held[:, 0]))
     drawn = draw_sources(asked, held, _MOST_LINKS, seed, most)
     asked = asked.of_sources(np.union1d(drawn.sources, drawn.linked))
-    listed = surroundings.of(candidates, asked).every_pair(workers)
+    listed = surroundings.of(candidates, asked).every_pair(surroundings.likeness.workers)
     links = held[np.isin(held[:, 0], drawn.linked)]
     fitted = held[is_fitted & np.isin(held[:, 0], drawn.linked)]
     fitted = fitted[:: max(-(-len(fitted) // most.fitted_links), 1)]
@@ -314,7 +304,7 @@ def _draw(
     # Full sources are not asked, but their candidates show, too, what is no link.
     some = np.random.default_rng([*seed, 2]).permutation(full)[: most.others]
     of_full = candidates.of_sources(some)
-    beside = surroundings.of(candidates, of_full).every_pair(workers)
+    beside = surroundings.of(candidates, of_full).every_pair(surroundings.likeness.workers)
     pairs = np.concatenate((measured, more, others, beside))
     codes = pairs @ (n, 1)
     is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)

@@ -64,7 +64,7 @@ class Surroundings:
     def __init__(
         self, embedding: Array, graph: Graph, likeness: Likeness | None = None, names: Sequence[str] = ()
     ) -> None:
-        self._embedding, self._graph, self._likeness = embedding, graph, likeness or Likeness(graph)
+        self._embedding, self._graph, self.likeness = embedding, graph, likeness or Likeness(graph)
         self._names = names
         links, _ = steps(graph, None)
         rare_first = CsrParts.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
@@ -76,9 +76,9 @@ class Surroundings:
     @cached_property
     def _by_names(self) -> Mapping[str, _Steps]:
         """Steps from a text to the nodes that it names, and from a name to the texts with it."""
-        if self._likeness.mentions is None:
+        if self.likeness.mentions is None:
             return {}
-        texts, names = self._likeness.mentions
+        texts, names = self.likeness.mentions
         return {
             "named": _Steps(CsrParts.of(texts), CsrParts.of(names.T), _WORDS),
             "names": _Steps(CsrParts.of(names), CsrParts.of(texts.T), _WORDS),
@@ -87,7 +87,7 @@ class Surroundings:
     @cached_property
     def _by_vectors(self) -> Mapping[str, _Steps]:
         """Steps from a node to those with the most similar vectors."""
-        near = self._likeness.near_vectors
+        near = self.likeness.near_vectors
         return {} if near is None else {"like vectors": _Steps(CsrParts.of(near), self._itself)}
 
     @cached_property
@@ -115,7 +115,7 @@ class Surroundings:
         if candidates.pattern is not None:
             direct["joined otherwise"] = self._one_step
         if graph.attributes is not None and graph.n_attributes:
-            of_sources, of_targets = (self._likeness.centred.of(nodes, candidates.nodes) for nodes in ends)
+            of_sources, of_targets = (self.likeness.centred.of(nodes, candidates.nodes) for nodes in ends)
             own, words = CsrParts.of(of_sources.thin), CsrParts.of(of_targets.thin.T)
             direct["alike targets"] = _Steps(CsrParts.of(of_targets.summed(out).unit().thin), words, _WORDS)
             similar["targets of alike"] = _Steps(own, CsrParts.of(of_sources.thin.T), _WORDS)
@@ -153,7 +153,7 @@ class Surroundings:
             if len(sources) and k > 0:
                 search = PartnerSearch(candidates.in_space(self._embedding, self._graph.adjacency))
                 places = np.searchsorted(nodes, sources)
-                workers = self._likeness.workers
+                workers = self.likeness.workers
                 _, partner = search.nearest(places, k, np.inf, workers, on_progress, "nearest", _EPSILON)
                 found[:, :k] = np.where(partner == NO_PARTNER, NOBODY, nodes[partner])
             self._near[key] = found

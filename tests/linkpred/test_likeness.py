@@ -39,7 +39,7 @@ def test_a_training_graph_has_the_likeness_of_its_graph() -> None:
     for name, feature in own.of(READS).link.items():
         np.testing.assert_array_equal(feature.pairs(pairs), shared.of(READS).link[name].pairs(pairs))
     assert shared.likeness is likeness
-    assert Surroundings(points, train, likeness)._likeness is likeness
+    assert Surroundings(points, train, likeness).likeness is likeness
 
 
 def test_the_first_near_vectors_are_the_nearest() -> None:

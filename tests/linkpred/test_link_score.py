@@ -14,7 +14,6 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from heat_neo4j._utils.threads import ALONE
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
@@ -140,8 +139,7 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
     features, lists = PairFeatures(points, split.train), Surroundings(points, split.train)
     most = MostSources()
     rules = learn_schema_rules(split.train, [pattern])
-    of_pattern = features.of(pattern)
-    sample = sampling._sample(split, of_pattern, lists, rules, graph, pattern, FEATURES, most, ALONE)
+    sample = sampling._sample(split, features.of(pattern), lists, rules, graph, pattern, FEATURES, most)
     scorer = score.scorers(points, split.train)(pattern)
     np.testing.assert_allclose(
         module._log_odds(sample, score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9

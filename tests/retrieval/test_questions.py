@@ -40,7 +40,7 @@ class Embedder:
         return vector(int(text))
 
 
-def fused(toy, degrees, *lists):
+def fused(toy, papers, *lists):
     """Return scores by key, of the lists of hits and of the papers near and linked to the first."""
     score = {}
     for hits in lists:
@@ -56,17 +56,20 @@ def fused(toy, degrees, *lists):
         total = {}
         for place, own in enumerate(around.values(), 1):
             for key, value in own:
-                divisor = degrees[key] ** DEGREE_EXPONENT * (HIT_CONSTANT + place)
-                total[key] = total.get(key, 0) + value / divisor
-        others = sorted(total.keys() - around.keys(), key=lambda key: -total[key])
+                degree, _ = papers[key]
+                total[key] = total.get(key, 0) + value / degree**DEGREE_EXPONENT / (HIT_CONSTANT + place)
+        others = sorted(total.keys() - around.keys(), key=lambda key: (-total[key], papers[key][1]))
         for rank, key in enumerate([*seeds, *others][:50], 1):
             score[key] = score.get(key, 0) + 1 / (constant + rank)
     return score
 
 
-def degrees_of(cypher, toy):
-    rows = cypher(f"MATCH (n:{toy.label}) RETURN n.key AS key, COUNT {{ (n)--() }} AS degree")
-    return {row["key"]: row["degree"] for row in rows}
+def papers_of(cypher, toy):
+    """Return degrees and element ids, which decide between papers of one score, by key."""
+    rows = cypher(
+        f"MATCH (n:{toy.label}) RETURN n.key AS key, COUNT {{ (n)--() }} AS degree, elementId(n) AS id"
+    )
+    return {row["key"]: (row["degree"], row["id"]) for row in rows}
 
 
 def check(found, score):
@@ -94,8 +97,8 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
     hits = hits_by_words(cypher, words, "What is about p50 p51 or p20 and p7")
     assert {f"p{i}" for i in ASKED} == set(hits[:4])
     found = store.search(QUESTION, 20, model=toy.model, fulltext_index=words, max_links=2)
-    degrees = degrees_of(cypher, toy)
-    check(found, fused(toy, degrees, hits))
+    papers = papers_of(cypher, toy)
+    check(found, fused(toy, papers, hits))
     first = found.nodes[0]
     assert len(first.links) == 2
     near = [node for node in found.nodes if node.near is not None]
@@ -119,9 +122,9 @@ def test_lists_are_fused_by_reciprocal_rank(store, cypher, toy, indexes):
     own = {"vector_index": vectors, "vector": asked}
     numbers = hits_of(cypher, "vector.queryNodes($index, 500, $vector)", index=vectors, vector=asked)
     assert {"p39", "p40", "p41"} <= set(numbers[:9])
-    check(store.search("", 20, model=toy.model, **own), fused(toy, degrees, numbers))
+    check(store.search("", 20, model=toy.model, **own), fused(toy, papers, numbers))
     both = store.search("p50", 20, model=toy.model, fulltext_index=words, **own)
-    check(both, fused(toy, degrees, hits_by_words(cypher, words, "p50"), numbers))
+    check(both, fused(toy, papers, hits_by_words(cypher, words, "p50"), numbers))
 
 
 @live
@@ -143,7 +146,7 @@ def test_hubs_around_the_hits_count_less(store, cypher, toy, indexes, name):
     try:
         assert first in ranked()[SEEDS + 1 :]
         found = store.search(QUESTION, 90, model=toy.model, fulltext_index=indexes[0])
-        check(found, fused(toy, degrees_of(cypher, toy), hits))
+        check(found, fused(toy, papers_of(cypher, toy), hits))
     finally:
         cypher(f"MATCH (:{toy.label})-[r:NOISE_{toy.label}]->() DELETE r")
 

@@ -16,6 +16,7 @@ from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.metrics import part_of_first
 from heat_neo4j.linkpred.splits import EdgeSplit, latest_and_earlier, partly_given_back
 
@@ -26,6 +27,8 @@ _MIN_PAIRS = 10  # minimum number of held-out edges, and of non-edges
 _MOST_OF_SMALL = 0.2  # maximum held-out share of a graph with few edges
 _MOST_TIMES = 4  # that edges of a small graph are held out; more did not improve the ranking
 _EDGES_OF_ALL = 200_000  # edges of the graph, times how often some are held out
+# Ten times improve the ranking from a thousand edges on, unless many patterns help each other.
+_FEW_EDGES, _FEW_PATTERNS, TIMES_OF_FEW = range(1_000, 5_001), 10, 10
 WALKS_HELD_OUT = 0.2
 """Share of the model's walks used to embed the training graph; more walks did not improve the ranking."""
 _LINKS_OF_BIN = 8
@@ -52,7 +55,7 @@ def hold_out(
     model: Estimator, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> tuple[HeldOut, ...]:
     """Hold out edges as `embed_without` does, several times if the graph is small; see `times_held_out`."""
-    times = times_held_out(graph.n_edges)
+    times = times_held_out(graph.n_edges, len(patterns_of(graph)))
     every = []
     for time in range(times):
         progress = prefixed(on_progress, f"{time + 1} of {times}: ") if times > 1 else on_progress
@@ -60,11 +63,14 @@ def hold_out(
     return tuple(every)
 
 
-def times_held_out(n_edges: int) -> int:
-    """Return how often edges are held out: four times up to 50,000 edges, once above 100,000.
+def times_held_out(n_edges: int, n_patterns: int) -> int:
+    """Return how often edges are held out: up to 50,000 edges four times, above 100,000 once.
 
-    A small graph has types with so few links that a score fitted to a tenth of them is mostly chance.
+    A small graph has types with so few links that a score fitted to a tenth of them is mostly chance. With
+    1,000 to 5,000 edges and few patterns, it is ten times.
     """
+    if n_edges in _FEW_EDGES and n_patterns <= _FEW_PATTERNS:
+        return TIMES_OF_FEW
     return min(max(_EDGES_OF_ALL // max(n_edges, 1), 1), _MOST_TIMES)
 
 

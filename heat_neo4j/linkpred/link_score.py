@@ -24,6 +24,7 @@ from heat_neo4j.embedding.fitting import Estimator
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import (
+    TIMES_OF_FEW,
     CalibrationError,
     HeldOut,
     Reliability,
@@ -54,6 +55,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _OWN = 10.0  # factor of the ridge on a pattern's difference from the common functions
+_STRICTER = 4.0, 16.0  # factors of the ridge to try: where links are by chance, many features are noise
 _FEWEST = 10  # held-out links, to fit or to measure
 _AGES = np.linspace(0.0, 1.0, 9)  # quantiles of the knots of ages
 _LINKS_OF_CURVE = 24  # held-out links of a pattern with a curve of its own
@@ -396,21 +398,22 @@ def _link_score(
         reliability={},
         direction_features=DIRECTION,
         figures={},
-        **whole.of_patterns(),
+        tables={},
+        direction_width=(),
+        directions={},
         n_edges=len(edges),
         n_non_edges=len(others),
         distance_auroc=auroc(-edges, -others),
         since=held_out[0].split.since_text,
     )
-    folds = workers.map(
-        lambda fold: replace(score, **_Fit.of(samples, fold, whole).of_patterns()), range(FOLDS)
-    )
-
-    def out_of_fold(name: str) -> Array:
-        own = samples[name]
-        return np.choose(own.fold, [_log_odds(own, each, name) for each in folds])
-
-    log_odds = workers.by_key(out_of_fold, samples)
+    fitted = _Fitted.of(score, samples, whole, workers)
+    if len(held_out) >= TIMES_OF_FEW:  # with more or fewer edges, or many patterns, none was better
+        for factor in _STRICTER:
+            stricter = _Fit.of(samples, like=whole.stricter(factor), workers=workers)
+            before, fitted = fitted, fitted.better_of(_Fitted.of(score, samples, stricter, workers), samples)
+            if fitted is before:
+                break
+    score, folds, log_odds = fitted
     is_later = since is not None and graph.relationships is not None
     score = _with_isolated(score, samples, log_odds, is_later=is_later)
     if is_later:  # only pairs of the first time are candidates
@@ -619,6 +622,49 @@ def _log_odds(sample: Sample, score: LinkScore, name: str) -> Array:
     return total
 
 
+class _Fitted(NamedTuple):
+    """A score fitted to all pairs, and the log odds of each pair by one that was fitted without its fold."""
+
+    score: LinkScore
+    folds: list[LinkScore]  # fitted without each fold
+    log_odds: dict[str, Array]
+
+    @classmethod
+    def of(
+        cls, score: LinkScore, samples: Mapping[str, Sample], whole: _Fit, workers: WorkerThreads
+    ) -> _Fitted:
+        """Fill a score with a fit to all pairs, and fit to those outside each fold."""
+        score = replace(score, **whole.of_patterns())
+        folds = workers.map(
+            lambda fold: replace(score, **_Fit.of(samples, fold, whole).of_patterns()), range(FOLDS)
+        )
+
+        def out_of_fold(name: str) -> Array:
+            own = samples[name]
+            return np.asarray(np.choose(own.fold, [_log_odds(own, each, name) for each in folds]))
+
+        return cls(score, folds, workers.by_key(out_of_fold, samples))
+
+    def better_of(self, other: _Fitted, samples: Mapping[str, Sample]) -> _Fitted:
+        """Take each pattern from `other` if that predicts its other fold better."""
+        better = [
+            name
+            for name, sample in samples.items()
+            if sample.loss(other.log_odds[name]) < sample.loss(self.log_odds[name])
+        ]
+        if not better:
+            return self
+
+        def joined(own: LinkScore, others: LinkScore) -> LinkScore:
+            return replace(own, tables={**own.tables, **{name: others.tables[name] for name in better}})
+
+        return _Fitted(
+            joined(self.score, other.score),
+            list(map(joined, self.folds, other.folds)),
+            self.log_odds | {name: other.log_odds[name] for name in better},
+        )
+
+
 class _Fit(NamedTuple):
     """Weights fitted to the samples of all patterns, optionally without one fold."""
 
@@ -678,6 +724,10 @@ class _Fit(NamedTuple):
         some = (name for name in designs if links[name].any())
         own = dict.fromkeys(designs, common) | workers.by_key(fitted, some)
         return cls(functions, common, own, width, directions)
+
+    def stricter(self, factor: float) -> _Fit:
+        """Return the weights to start at with a `factor` times stronger ridge."""
+        return self._replace(functions=self.functions.stricter(factor))
 
     def of_patterns(self) -> dict[str, Any]:
         """Return the `LinkScore` fields that are stored per pattern."""

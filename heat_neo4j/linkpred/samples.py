@@ -28,6 +28,7 @@ _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, s
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
 _PRIOR = 1.0  # added to both counts of a ratio
+_OTHERS = 0.4  # share of the other pairs to fit to, if links are held out several times; at least one time's
 _LEAST = 1e-9  # lower bound of sampling rates
 FOLDS = 2  # folds of sources; each is measured by a score fitted to the other
 
@@ -64,6 +65,11 @@ class Sample(NamedTuple):
         """Fold of each pair, by source."""
         return self.place % FOLDS
 
+    def loss(self, log_odds: Array) -> float:
+        """Return the log loss of log odds, shape (m,), on the pairs to fit to."""
+        score, is_link = (log_odds + self.offset)[self.is_fitted], self.is_link[self.is_fitted]
+        return float(np.sum(np.logaddexp(0.0, score) - is_link * score))
+
     def only_fitted(self) -> Self:
         """Return the sample without candidates, to fit a score to but not to measure it on."""
         nothing = np.zeros(len(self.pairs), dtype=np.bool_)
@@ -73,8 +79,8 @@ class Sample(NamedTuple):
     def joined(cls, samples: Sequence[Sample]) -> Sample:
         """Join samples of one pattern, of links held out at different times.
 
-        A score is fitted to all links, but to each time's share of the other pairs: more take longer and do
-        not improve the ranking.
+        A score is fitted to all links, but to few of the other pairs: more take longer and do not improve the
+        ranking.
         """
         first, starts, times = samples[0], [0], len(samples)
         for sample in samples:
@@ -96,10 +102,11 @@ class Sample(NamedTuple):
         ]
         columns |= {"place": np.concatenate(places), "share_linked": tuple(shares.tolist())}
         columns["one_link"] = np.concatenate(ends)
+        kept = max(int(_OTHERS * times), 1)
         columns["is_fitted"] &= columns["is_link"] | np.concatenate(
-            [np.arange(len(sample.pairs)) % times == time for time, sample in enumerate(samples)]
+            [(np.arange(len(sample.pairs)) - time) % times < kept for time, sample in enumerate(samples)]
         )
-        columns["offset"] += np.log(times)
+        columns["offset"] += np.log(times / kept)
         return first._replace(**columns)
 
 

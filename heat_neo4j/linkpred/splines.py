@@ -65,6 +65,10 @@ class Splines:
         strictness = np.ones(len(knots)) if strictness is None else strictness
         return cls(tuple(knots), np.array(centre), np.array(width), strictness)
 
+    def stricter(self, factor: float) -> Splines:
+        """Return the functions with a `factor` times stronger ridge."""
+        return Splines(self.knots, self.centre, self.width, factor * self.strictness)
+
     @property
     def ridge(self) -> Array:
         """Ridge on each weight, in the order intercept, slopes, heights."""

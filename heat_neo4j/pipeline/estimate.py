@@ -23,7 +23,13 @@ from heat_neo4j.embedding.fitting import NothingToLearnError
 from heat_neo4j.embedding.hierarchical_types import find_hierarchies
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT, CalibrationError, embed_without, times_held_out
+from heat_neo4j.linkpred.calibration import (
+    TIMES_OF_FEW,
+    WALKS_HELD_OUT,
+    CalibrationError,
+    embed_without,
+    times_held_out,
+)
 from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.prediction import predict_links
@@ -38,6 +44,7 @@ _PILOT_WALKS = 3  # from each node; one beside a hierarchy, where each node is a
 _TRIAL_NODES = 500  # of what runs first, untimed
 _FARTHER = 0.3  # share that each tenfold of the nodes beyond the pilot's adds: memory is farther away
 _SCORE_GROWTH = 0.5  # the link score takes about the square root of N: samples of links have a bound
+_FITS_OF_FEW = 8.0  # fits to `TIMES_OF_FEW` times take as long as so many to one: 7 to 11 on four graphs
 
 # Seconds of a local server, to which no pilot may write: of a node, a relationship and an attribute value
 # that it reads; of nodes and links that it writes and indexes.
@@ -308,8 +315,10 @@ class _Pilot(NamedTuple):
                 walks = max(round(WALKS_HELD_OUT * size.walks_per_node), 1)
                 again = replace(size, walks_per_node=walks).pairs / max(size.pairs, 1)
                 again *= sum(self.training(size).values())
-                each_time = times_held_out(size.relationships) * (again + (sampled - began) * growth)
-                stages["calibrate"] = each_time + (fitted - sampled) * growth
+                times = times_held_out(size.relationships, len(size.patterns))
+                fits = _FITS_OF_FEW if times == TIMES_OF_FEW else 1.0
+                sampling, fitting = (sampled - began) * growth, (fitted - sampled) * growth
+                stages["calibrate"] = times * (again + sampling) + fits * fitting
         known: list[tuple[Pattern | None, int]] = [(None, graph.n_edges)]
         if graph.relationships is not None:
             known = list(counted_patterns(graph)[0].items())

@@ -749,7 +749,7 @@ def test_a_source_that_lost_its_only_target_is_not_measured_but_its_link_is(per_
     films = np.arange(n_films)
     directors = n_films + (films % 8) * per_group + rng.integers(0, per_group, n_films)
     countries = n_films + n_directors + rng.integers(0, 4, n_films)
-    is_known = rng.random(n_films) < 0.9
+    is_known = rng.permutation(n_films) >= n_films // 10
     ends = {"BY": (films[is_known], directors[is_known]), "IN": (films, countries)}
     both = tuple(np.concatenate([each[end] for each in ends.values()]) for end in (0, 1))
     place = np.arange(n)

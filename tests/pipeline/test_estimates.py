@@ -373,7 +373,9 @@ def test_a_score_is_fitted_once_to_links_held_out_several_times(monkeypatch):
 
     monkeypatch.setattr(estimate_module, "link_score", slow_fit)
     monkeypatch.setattr(estimate_module, "perf_counter", lambda: clock[0])
-    assert needs(SMALL).seconds["calibrate"] == pytest.approx(4 * 10.0 + 100.0, abs=9.0)
+    larger = replace(SMALL, relationships=6000)
+    assert needs(larger).seconds["calibrate"] == pytest.approx(4 * 10.0 + 100.0, abs=9.0)
+    assert needs(SMALL).seconds["calibrate"] == pytest.approx(10 * 10.0 + 8 * 100.0, abs=20.0)
 
 
 def test_a_server_that_reads_slowly_writes_slowly():

@@ -83,7 +83,7 @@ class PatternFigures:
     Each link is ranked among its source's candidates; a link outside the candidates counts as not found.
     """
 
-    n_links: int  # held-out links
+    n_links: int  # held-out links, of all times
     mrr: float | None  # mean reciprocal rank; None if too few links were held out
     hits_at_10: float | None
     precision_at_10: float | None
@@ -93,6 +93,7 @@ class PatternFigures:
     baseline_mrr: float | None
     direction_accuracy: float | None = None  # share of one-way relationships with the right direction
     recall: float | None = None  # share of held-out links among the candidates
+    times: int = 1  # how often links were held out
 
 
 @dataclass(frozen=True)
@@ -322,7 +323,7 @@ def fit_link_score(
     """Fit a link score: distance, degrees, common neighbours, paths, attributes and directions combined.
 
     Trains a clone of `model` with the same parameters and seed, but fewer walks, on the graph without `share`
-    of its edges, chosen at random; up to four times in a small graph, see `times_held_out`. If edges have
+    of its edges, chosen at random; several times in a small graph, see `times_held_out`. If edges have
     times, it also lacks the latest: probabilities are measured on them. `model` itself is not changed.
 
     Parameters
@@ -765,7 +766,7 @@ def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Ar
     """Measure the ranking of a pattern's held-out links among candidates, by scores of shape (m,)."""
     accuracy = _direction_accuracy(sample, folds, name)
     if sample.n_links < _FEWEST:
-        return PatternFigures(sample.n_links, *(None,) * 7, accuracy)
+        return PatternFigures(sample.n_links, *(None,) * 7, accuracy, times=sample.n_times)
     log_odds, is_link = log_odds[sample.is_candidate], sample.is_link[sample.is_candidate]
     weight = sample.weight[sample.is_candidate]
     columns = dict(zip(folds[0].features, sample.values.T, strict=False))
@@ -793,6 +794,7 @@ def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Ar
         baseline_mrr=None if best is None else ranked[best].mrr,
         direction_accuracy=accuracy,
         recall=float(is_link.sum() / max(sample.n_asked, 1)),
+        times=sample.n_times,
     )
 
 

@@ -59,6 +59,7 @@ class Sample(NamedTuple):
     is_lost: NDArray[np.bool_] = np.empty((0, 2), dtype=np.bool_)  # the source, the target has lost all edges
     is_reopened: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # an end has lost the only link it may have
     one_link: Rows = np.empty((0, 2), dtype=np.int64)  # ends that rules allow one link; -1 for other ends
+    n_times: int = 1  # that links are held out and measured
 
     @property
     def fold(self) -> Rows:
@@ -73,7 +74,10 @@ class Sample(NamedTuple):
     def only_fitted(self) -> Self:
         """Return the sample without candidates, to fit a score to but not to measure it on."""
         nothing = np.zeros(len(self.pairs), dtype=np.bool_)
-        return self._replace(n_relationships=0, n_links=0, n_asked=0, n_sources=0, is_candidate=nothing)
+        counts: dict[str, Any] = dict.fromkeys(
+            ("n_relationships", "n_links", "n_asked", "n_sources", "n_times"), 0
+        )
+        return self._replace(**counts, is_candidate=nothing)
 
     @classmethod
     def joined(cls, samples: Sequence[Sample]) -> Sample:

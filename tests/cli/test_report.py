@@ -74,6 +74,7 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
         "baseline": "paths of \x1b three", "baseline_mrr": 0.375, "direction_accuracy": None,
         "precision_at_written": 0.05, "recall": 0.97,
     }  # fmt: skip
+    four_times = figures | {"n_links": 4_321, "times": 4}
     of_distance = figures | dict.fromkeys(
         ("popularity_mrr", "baseline", "baseline_mrr", "precision_at_written", "recall")
     )
@@ -82,9 +83,16 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
     run = RunRecord(
         "r", "films", ("links",), "complete",
         parameters={
-            "links": {"predicted": {"A-R->B": 3, "A-S->B": 2, "A-T->B": 1, "A-U->B": 0, "A-V->B": 0}},
+            "links": {
+                "predicted": {
+                    "A-R->B": 3, "A-S->B": 2, "A-T->B": 1, "A-U->B": 0, "A-V->B": 0, "A-W->B": 5
+                }
+            },
             "link_score": {
-                "figures": {"A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular, "A-U->B": few}
+                "figures": {
+                    "A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular, "A-U->B": few,
+                    "A-W->B": four_times,
+                }
             },
         },
     )  # fmt: skip
@@ -96,6 +104,7 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
         f"A-T->B: 1; 12 held out: MRR 0.50 (popularity 0.25){after}",
         "A-U->B: 0; 3 held out, too few to measure; 75% of directions right",
         "A-V->B: 0; none held out, too few to measure",
+        f"A-W->B: 5; 4 times 1,080 held out: MRR 0.50 (popularity 0.25, paths of \\x1b three 0.38){after}",
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -57,6 +57,7 @@ from heat_neo4j.linkpred.recommendation import (
 )
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import Rule
+from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.linkpred.splits import draw_non_edges
 from heat_neo4j.patterns import Pattern
 
@@ -66,6 +67,7 @@ Rows = NDArray[np.int64]
 _MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
 _FORMAT = "heat_neo4j model"
 _FACTS, _ARRAYS = ("seed_", "n_pairs_", "training_"), ("embedding_", "loss_curve_")
+_NOT_SAVED = ("_scorers", "_learned")  # what is computed again when it is needed
 _SCORES = ("link", "distance")
 
 
@@ -428,7 +430,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def _of(self, graph: Graph) -> Self:
         self.graph_ = graph
         self.n_features_in_ = graph.n_nodes  # as of any matrix with a row and a column for each node
-        for name in ("link_score_", "nodes_", "_scorers"):  # of an earlier fit
+        for name in ("link_score_", "nodes_", *_NOT_SAVED):  # of an earlier fit
             self.__dict__.pop(name, None)
         return self
 
@@ -730,7 +732,8 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         if any(isinstance(each, str) or not hasattr(each, "__len__") or len(each) != 2 for each in ends):
             raise ValueError("pairs must be a list of pairs of names: [(source, target), ...]")
         rows = np.column_stack([self._rows([each[end] for each in ends]) for end in (0, 1)])
-        found = probabilities(self.graph_, self._fitted_scorers(), self._patterns(pattern), rows)
+        patterns = self._patterns(pattern)
+        found = probabilities(self.graph_, self._fitted_scorers(), self._rules(patterns), patterns, rows)
         return found[:2] if return_log_odds else found[0]
 
     def recommend(
@@ -791,7 +794,7 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             role, other = ("target", "False") if reverse else ("source", "True")
             raise ValueError(f"{node!r} is not the {role} of any pattern: try reverse={other}")
         scorers = None if self._score_or_none(as_progress(False)) is None else self._fitted_scorers()
-        learned = learn_schema_rules(self.graph_, allowed) if rules else None
+        learned = self._rules(allowed) if rules else None
         if learned is not None and not patterns:
             full = learned.full_at(self.graph_, row, Rule.PER_TARGET if reverse else Rule.PER_SOURCE)
             allowed = tuple(each for each in allowed if each not in full) or allowed
@@ -1146,8 +1149,14 @@ class HEAT(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
             self._scorers: Scorers = cache(score.scorers(self.embedding_, self.graph_))
         return self._scorers
 
+    def _rules(self, patterns: Sequence[Pattern | None]) -> SchemaRules:
+        """Return the rules of some patterns; they are cached."""
+        if "_learned" not in vars(self):
+            self._learned = cache(partial(learn_schema_rules, self.graph_))
+        return self._learned(tuple(patterns))
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_scorers"}
+        return {name: value for name, value in super().__getstate__().items() if name not in _NOT_SAVED}
 
     def _patterns(self, *specs: str | Sequence[str] | None) -> Sequence[Pattern | None]:
         """Return the patterns that `specs` name, except None; all common ones if there is none."""

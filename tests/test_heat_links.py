@@ -170,6 +170,9 @@ def test_nodes_with_all_the_links_allowed_are_not_recommended() -> None:
     assert not len(made.recommend("d1", reverse=True).to_frame("pandas"))
     assert len(made.recommend("d1", reverse=True, rules=False).to_frame("pandas"))
     assert len(made.recommend("f1", k=3).to_frame("pandas")) == 3  # a director may have more films
+    both = pd.concat([films, films.assign(target=[f"d{(7 * i + 1) % 9}" for i in range(90)])])
+    made.fit(as_graph(both.assign(type="DIRECTED_BY"), attributes=labels, label="label"))
+    assert len(made.recommend("d1", reverse=True).to_frame("pandas"))  # each film has two of them
 
 
 def test_an_explanation_has_names_and_adds_up(model: HEAT) -> None:

@@ -15,7 +15,6 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
 from heat_neo4j.linkpred.link_score import LinkScorer
-from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import Rule
 from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
 from heat_neo4j.linkpred.scorers import DistanceScorer
@@ -181,7 +180,7 @@ def probability_among_rivals(
 
 @one_blas_thread()
 def probabilities(
-    graph: Graph, scorers: Scorers, patterns: Sequence[Pattern | None], pairs: Rows
+    graph: Graph, scorers: Scorers, rules: SchemaRules, patterns: Sequence[Pattern | None], pairs: Rows
 ) -> tuple[Array, Array, Rows]:
     """Return the probability of each pair of rows, shape (m, 2), under its likeliest pattern.
 
@@ -189,7 +188,7 @@ def probabilities(
     allows the pair. In an undirected graph the lower row is the source, as in `predict_links`.
     """
     probability, log_odds = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-    place, rules = np.full(len(pairs), -1, dtype=np.int64), learn_schema_rules(graph, patterns)
+    place = np.full(len(pairs), -1, dtype=np.int64)
     for number, pattern in enumerate(patterns):
         is_source, is_target = ends_of(graph, pattern)
         own = np.flatnonzero(is_source[pairs[:, 0]] & is_target[pairs[:, 1]] & (pairs[:, 0] != pairs[:, 1]))

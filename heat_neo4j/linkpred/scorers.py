@@ -161,6 +161,9 @@ class SparseProductScorer(DirectedScorer):
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of nodes `begin` to `end` - 1 with every node, shape (end - begin, N)."""
+        if end - begin == 1:  # to transpose `right` takes longer than the product
+            (row,) = self._rows(slice(begin, end)).toarray()
+            return np.asarray(self._right @ row)[None]
         return np.asarray(self.sparse_rows(begin, end).toarray())
 
     def sparse_rows(self, begin: int, end: int) -> sparse.csr_array:

@@ -818,7 +818,7 @@ def test_rivals_for_the_only_link_of_a_node_share_one_probability(films: tuple[G
         chance = probability_among_rivals(scorer, rules, graph, pattern, pairs, log_odds[film, 100:])
         assert chance[0] == expit(3.0)
         assert chance[1:] == pytest.approx((1 - expit(3.0)) / 9)
-        found, *_ = probabilities(graph, lambda _: scorer, [pattern], pairs)
+        found, *_ = probabilities(graph, lambda _: scorer, rules, [pattern], pairs)
         np.testing.assert_array_equal(found, chance)
 
 

@@ -50,6 +50,7 @@ def test_pairs_and_rows_are_what_they_are_by_hand(name: str) -> None:
     # Of a point to itself, the last digits of a distance near 0 are lost on the way through its square.
     np.testing.assert_allclose(rows, slow, atol=1e-7)
     np.testing.assert_array_equal(scorer.rows(7, 12), rows[7:12])
+    np.testing.assert_array_equal(scorer.rows(7, 8), rows[7:8])
     u, v = RNG.integers(N, size=(2, 200))
     forth, back = (scorer.pairs(np.column_stack(ends)) for ends in ((u, v), (v, u)))
     np.testing.assert_allclose(forth, slow[u, v], atol=1e-7)

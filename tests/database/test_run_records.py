@@ -5,7 +5,6 @@ import re
 from dataclasses import fields
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from heat_neo4j.cli.report import describe
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import _state
-from heat_neo4j.database.read.advice import key_advice, label_advice
+from heat_neo4j.database.read.advice import key_advice
 from heat_neo4j.database.runs import _MODEL, DAMAGED, Bookkeeping, RunRecord, _camel, read_bookkeeping
 from heat_neo4j.database.versions import (
     _KINDS,
@@ -164,34 +163,3 @@ def test_a_key_that_cannot_be_used_has_the_unique_ones_beside_it():
     connection, projection = SimpleNamespace(read=lambda statement, doing: rows), Projection(key="title")
     assert key_advice(connection, projection, {"Paper"}) == ()
     assert key_advice(connection, projection, {"Paper"}, is_wrong=True) == ("unique here: --key Paper=id",)
-
-
-def test_an_attribute_that_labels_lack_is_read_from_the_others():
-    masks = {
-        label: np.isin(np.arange(9), rows)
-        for label, rows in {
-            "Film": [0, 1, 2],
-            "A user": [3, 4],
-            "Genre": [5],
-            "Place": [6, 7],
-            "Studio": [7],
-            "Thing": range(9),
-        }.items()
-    }
-    present = np.zeros(9, np.bool_)
-    present[[0, 1]] = True
-    assert label_advice("year", present, masks) == (
-        "year is on no node of A user, Genre, Place or 1 other label and counts as missing there: "
-        "read it with --label-attribute Film=year"
-    )
-    present[[3, 5, 7]] = True  # every label has one
-    assert label_advice("year", present, masks) is None
-    present[5] = False
-    assert label_advice("year", present, masks) == (
-        "year is on no node of Genre and counts as missing there: "
-        "read it with --label-attribute 'A user=year' --label-attribute Film=year "
-        "--label-attribute Place=year"
-    )
-    present[8] = True  # a node that only Thing covers, which Genre nodes have, too
-    assert label_advice("year", present, masks) is None
-    assert label_advice("year\x1b", present[:6], {"Film": present[:6], "Genre": ~present[:6]}) is None

@@ -23,7 +23,7 @@ from heat_neo4j.attributes.table import (
 from heat_neo4j.attributes.vectors import is_vector
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read.advice import key_advice, label_advice, time_advice
+from heat_neo4j.database.read.advice import key_advice, time_advice
 from heat_neo4j.database.read.counts import count_by_type
 from heat_neo4j.database.read.nodes import NodeTable, Positions, key_problems
 from heat_neo4j.database.read.reader import name_of, read_properties, read_relationships
@@ -160,11 +160,6 @@ class _PropertyCheck:
         self._key_places: list[int] = []
         self._missing: Counter[Attribute] = Counter()
         self._empty: Counter[Attribute] = Counter()  # lists
-        self._present = {  # nodes with a value
-            attribute: np.zeros(nodes.size, np.bool_)
-            for attribute in projection.all_attributes
-            if attribute.label is None
-        }
         self._problems: dict[Attribute, str] = {}
         self._tables = {
             attribute: AttributeTable(
@@ -187,8 +182,6 @@ class _PropertyCheck:
         self._key_places.extend(places.tolist())
         for attribute, table in self._tables.items():
             column = values[attribute.key]
-            if attribute in self._present:
-                self._present[attribute][positions] = [value is not None for value in column]
             self._missing[attribute] += self._count_among(attribute, positions, [v is None for v in column])
             self._empty[attribute] += self._count_among(attribute, positions, [v == [] for v in column])
             if attribute not in self._problems:
@@ -211,9 +204,6 @@ class _PropertyCheck:
         for attribute, each in encoded.items():
             attributes.append(self._facts(attribute, each.recipe[0]))
             self.advice.extend(_advice(attribute, each.recipe[0], each.filled))
-            if attribute in self._present and each.recipe[0].get("missing"):
-                line = label_advice(attribute.key, self._present[attribute], self._masks)
-                self.advice.extend([] if line is None else [line])
         of_keys = list(key_problems(self._keys, places, self._key_values))
         self.is_key_wrong = bool(of_keys)
         return attributes, [*self._problems.values(), *of_keys]

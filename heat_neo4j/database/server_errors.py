@@ -26,6 +26,7 @@ _LIMITS = {
 }
 _READ_ONLY = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
 _MAY_NOT_WRITE = "use a user who may write to this database, or grant this one the right"
+_NOBODY_MAY = "make the database writable, or use another one"
 _SETTING = re.compile(r"\bdb(?:ms)?\.(?:memory\.)?transaction\.[a-z.]*[a-z]")
 
 
@@ -89,10 +90,11 @@ def translated(
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
         raise ServerUnreachable(_unreachable(address, doing, error)) from error
     except driver_errors.Neo4jError as error:
-        if isinstance(error, driver_errors.Forbidden) or str(error.code).endswith(_READ_ONLY):
+        is_read_only = str(error.code).endswith(_READ_ONLY)
+        if is_read_only or isinstance(error, driver_errors.Forbidden):
             denied = f"{where} denied permission while {doing}: {one_line(error)}"
             if refusal is WriteFailed:
-                raise WriteRefused(f"{denied}; {_MAY_NOT_WRITE}") from error
+                raise WriteRefused(f"{denied}; {_NOBODY_MAY if is_read_only else _MAY_NOT_WRITE}") from error
             raise ConnectionFailed(denied) from error
         if (limit := server_limit(error)) is None:
             raise _server_error(where, doing, database, refusal, error) from error
@@ -119,7 +121,7 @@ def is_deleted_meanwhile(error: BaseException | None) -> bool:
 def one_line(error: BaseException) -> str:
     """Return the message of the driver or server as one short line, without statement positions."""
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
-    line = _POSITION.sub("", text.splitlines()[0])
+    line = _POSITION.sub("", text.splitlines()[0]).removesuffix(".")
     return line if len(line) <= _MESSAGE_CHARACTERS else f"{line[:_MESSAGE_CHARACTERS]}..."
 
 

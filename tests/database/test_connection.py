@@ -71,9 +71,11 @@ CASES = {
         "denied permission while testing: the server's words; use a user who may write",
     ),
     "read-only": (
-        server_error(driver_errors.ClientError, "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase"),
+        server_error(
+            driver_errors.Forbidden, "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase", "No writes."
+        ),
         WriteRefused,
-        "denied permission while testing: the server's words; use a user who may write",
+        "denied permission while testing: No writes; make the database writable, or use another one",
     ),
     "database": (
         server_error(driver_errors.ClientError, "Neo.ClientError.Database.DatabaseNotFound"),

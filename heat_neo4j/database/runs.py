@@ -385,9 +385,8 @@ def nothing_published(model: str, source: Bookkeeping | Connection | Transaction
     suggestion = did_you_mean(
         model, [node["name"] for node in models if "run" in node and not holds_values(node)]
     )
-    return ProjectionError(
-        f"model {model!r} has no published coordinates in this database{suggestion or ': run `heat embed`'}"
-    )
+    suggestion = suggestion or ": run `heat embed`, or choose a model of `heat runs`"
+    return ProjectionError(f"model {model!r} has no published coordinates in this database{suggestion}")
 
 
 def _model_node(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:

@@ -356,13 +356,13 @@ CASES = [
         "links of nothing",
         ("links", "--model", "BadModel"),
         4,
-        "model 'BadModel' has no published coordinates in this database: run `heat embed`",
+        "model 'BadModel' has no published coordinates in this database: run `heat embed`, or choose a model of `heat runs`",
     ),
     Case(
         "links of an unknown model",
         ("links", "--model", "x`'\""),
         4,
-        "model 'x`\\'\"' has no published coordinates in this database: run `heat embed`",
+        "model 'x`\\'\"' has no published coordinates in this database: run `heat embed`, or choose a model of `heat runs`",
     ),
     Case(
         "clearing an unknown run",
@@ -386,7 +386,7 @@ CASES = [
         "verifying what is not published",
         ("verify", "--model", "BadModel"),
         4,
-        "model 'BadModel' has no published coordinates in this database: run `heat embed`",
+        "model 'BadModel' has no published coordinates in this database: run `heat embed`, or choose a model of `heat runs`",
     ),
     Case(
         "clearing nothing in particular",

@@ -138,7 +138,8 @@ def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkey
     assert {command[0] for command in commands} >= {"serve", "mcp", "clear", "runs"}
     assert list(tmp_path.iterdir()) == []
     assert error_of(invoke("index", "status", "--model", "nosuch", code=4)) == (
-        "heat: model 'nosuch' has no published coordinates in this database: run `heat embed`"
+        "heat: model 'nosuch' has no published coordinates in this database: run `heat embed`, or choose a "
+        "model of `heat runs`"
     )
 
 

@@ -229,7 +229,10 @@ def test_attributes_are_encoded_as_those_of_the_run(store, own):
 def test_what_is_not_there_is_one_line(invoke, own, store):
     for picture in ("disk", "reliability", "degree"):
         line = invoke(picture, model="fresh", code=4).stderr.splitlines()[-1]
-        assert line == ("heat: model 'fresh' has no published coordinates in this database: run `heat embed`")
+        assert line == (
+            "heat: model 'fresh' has no published coordinates in this database: run `heat embed`, or choose "
+            "a model of `heat runs`"
+        )
     embed(store, OWN, HEAT(2, **SMALL), model="fresh", links=None)
     missing = invoke("disk", "--caption", "nmae", model="fresh", code=4).stderr.splitlines()[-1]
     assert missing.startswith("heat: no node of the projection has a property 'nmae'")

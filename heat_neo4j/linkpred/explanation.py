@@ -155,21 +155,20 @@ class Tie(NamedTuple):
     forward: bool
 
     def __str__(self) -> str:
-        """Return an arrow such as ``-RATED->``; ``--`` in a graph without types."""
-        if not self.type:
-            return "--"
-        return f"-{self.type}->" if self.forward else f"<-{self.type}-"
+        return arrows_of([self])
 
 
 def arrows_of(ties: Sequence[Tie]) -> str:
-    """Return the arrows of a step; a type in both directions is one arrow.
+    """Return one arrow for each way that relationships lead; ``--`` in a graph without types.
 
-    >>> arrows_of([Tie("KNOWS", True), Tie("KNOWS", False), Tie("RATED", True)])
-    '<-KNOWS-> -RATED->'
+    >>> arrows_of([Tie("KNOWS", True), Tie("KNOWS", False), Tie("RATED", True), Tie("SAW", True)])
+    '<-KNOWS-> -RATED, SAW->'
     """
-    ways = {tie.type: {each.forward for each in ties if each.type == tie.type} for tie in ties}
-    shown = (f"<-{tie.type}->" if tie.type and len(ways[tie.type]) == 2 else str(tie) for tie in ties)
-    return " ".join(dict.fromkeys(shown))
+    ways: dict[str, list[str]] = {}
+    for name in dict.fromkeys(tie.type for tie in ties if tie.type):
+        start = "<-" if Tie(name, False) in ties else "-"
+        ways.setdefault(f"{start}%s{'->' if Tie(name, True) in ties else '-'}", []).append(name)
+    return " ".join(way % ", ".join(types) for way, types in ways.items()) or "--"
 
 
 class Way(NamedTuple):

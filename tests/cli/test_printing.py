@@ -206,12 +206,12 @@ def test_labels_of_hardly_any_member_are_not_shown():
     assert clusters._shares(SimpleNamespace(labels={"City": 999, "Region": 1}, size=1000)) == "City 100%"
 
 
-def test_a_type_in_both_directions_is_one_arrow():
+def test_types_that_lead_the_same_way_are_one_arrow():
     both = (Tie("BORDERS", True), Tie("BORDERS", False))
-    ways = [Way((1,), (both, (Tie("IN", False), *both)), (3,))]
+    ways = [Way((1,), ((*both, Tie("IN", False)), (Tie("IN", False), Tie("OF", False))), (3,))]
     link = SimpleNamespace(source=0, target=2, names=["a", "b", "c"])
     shown = list(explain._ways(SimpleNamespace(link=link), ways, 1, "neighbour"))
-    assert shown == ["a <-BORDERS-> b <-IN- <-BORDERS-> c  (3 neighbours)"]
+    assert shown == ["a <-BORDERS-> <-IN- b <-IN, OF- c  (3 neighbours)"]
 
 
 def links_of(text):

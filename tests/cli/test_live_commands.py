@@ -149,6 +149,7 @@ def test_unique_properties_are_proposed_as_keys(invoke, cypher):
     asked = ("--label", "CliPaper")
     cypher("CREATE CONSTRAINT cli_key FOR (n:CliPaper) REQUIRE n.key IS UNIQUE")
     cypher("CREATE CONSTRAINT cli_pair FOR (n:CliPaper) REQUIRE (n.year, n.key) IS UNIQUE")
+    cypher("CREATE CONSTRAINT cli_none FOR (n:CliPaper) REQUIRE n.isbn IS UNIQUE")  # which no node has
     cypher("CREATE CONSTRAINT cli_other FOR (n:CliNobody) REQUIRE n.name IS UNIQUE")
     line = "nodes have no key, so results show numbers; unique here: --key CliPaper=key"
     try:
@@ -160,7 +161,7 @@ def test_unique_properties_are_proposed_as_keys(invoke, cypher):
         error = invoke("recommend", "7", "--model", "cli", code=4).stderr
         assert "the model has no key to find '7' by" in error
     finally:
-        for name in ("cli_key", "cli_pair", "cli_other"):
+        for name in ("cli_key", "cli_pair", "cli_none", "cli_other"):
             cypher(f"DROP CONSTRAINT {name}")
 
 

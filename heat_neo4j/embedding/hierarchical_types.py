@@ -1,8 +1,8 @@
 """Hierarchical relationship types: found from a graph's relationships alone, with the general end of each.
 
 In a hierarchy, relationships lead from many specific nodes to few general ones, over several levels and
-without cycles. Either nearly every specific node has one direct general node, as in a tree; or half of them
-have, and no relationship skips a level, as in an ontology; or the type is transitive, as in a tree's closure.
+without cycles. Either most specific nodes have one direct general node, as in a tree; or half of them have,
+and no relationship skips a level, as in an ontology; or the type is transitive, as in a tree's closure.
 Networks of dependencies, citations or friends are none of these.
 """
 
@@ -29,7 +29,7 @@ _BRANCHING = 2.0  # minimum number of specific nodes for each general one
 _DEEP = 0.2  # minimum share of relationships that lead to a node that is specific itself
 _LEVELS = 3  # minimum number of levels
 _MIDDLE = 5  # nodes on the levels between: with fewer, a relationship or two in error could make the levels
-_ONE = 0.9  # minimum share of specific nodes with one general node, in a tree
+_ONE = 0.8  # minimum share of specific nodes with one general node, in a tree
 _HALF = 0.5  # the same in an ontology
 _SKIPPING = 0.001  # maximum share of two-step paths that a relationship shortens, in an ontology
 _TRANSITIVE = 0.75  # minimum share of two-step paths that a relationship shortens, in a closure
@@ -137,7 +137,7 @@ def find_hierarchies(graph: Graph) -> tuple[HierarchyEvidence, ...]:
 
     A type is hierarchical if at least 50 relationships lead to at most half as many general nodes as there
     are specific ones; at most 1 % of them are on a cycle; a fifth or more leads to a node that is specific
-    itself, and 5 nodes or more are both; there are 3 to 99 levels; and either 90 % of the specific nodes have
+    itself, and 5 nodes or more are both; there are 3 to 99 levels; and either 80 % of the specific nodes have
     one general node; or half of them have, and at most .1 % of two-step paths are relationships themselves;
     or at least 75 % are. Bipartite types, such as User-RATED->Film, have two levels and are never
     hierarchical.

@@ -40,7 +40,7 @@ HIERARCHIES = {
     "classes": {"EXTENDS"},
     "wordnet": {HYPERNYM},
     "umls": {"isa"},
-    "wn18rr": {"_hypernym", "_member_meronym"},
+    "wn18rr": {"_hypernym", "_member_meronym", "_has_part"},
 }
 """Types to be found, in the training part of each set; no others are."""
 COST = ("umls", "animal-terms", "icd")

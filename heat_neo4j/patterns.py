@@ -2,7 +2,8 @@
 
 As a source of a type, a node with several labels counts under one: the rarest label that all sources of the
 type share. If there is none, it is the label that most sources have; the rest count under the label that most
-of the rest have, and so on. The same applies to targets.
+of the rest have, and so on. The same applies to targets. Nodes count under their rarest labels instead if
+these leave out many nodes that never have the role, and have one partner each.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ NO_LABEL = ""
 
 _SHOWN = 3  # maximum patterns named in a note
 _FEWEST = 10  # minimum relationships of a pattern that is predicted by default
+_SHARE = 0.1  # minimum share of a type's relationships of a pattern by rarest labels
+_STAY = 2 / 3  # maximum share of the sources, or of the targets, that these leave
 
 _QUOTED = r"`(?:[^`]|``)+`"
 _NAME = rf"({_QUOTED}|[^`()\[\]>]*?)"
@@ -54,10 +57,8 @@ def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int])
         by_type[triple[1]][triple] = count
     for kind in sorted(by_type):
         own = by_type[kind]
-        sources = _one_label_each(own, 0, carriers)
-        targets = _one_label_each(own, 2, carriers)
-        for (source, _, target), count in own.items():
-            counts[Pattern(sources[source], kind, targets[target])] += count
+        shared = _counted(own, *(_one_label_each(own, end, carriers) for end in (0, 2)))
+        counts += _narrowed(own, shared, carriers) or shared
     return dict(sorted(counts.items(), key=lambda item: (item[0].type, -item[1], item[0])))
 
 
@@ -148,6 +149,43 @@ def _one_label_each(
                 covered[label] -= ends[labels]
                 heappush(best_first, (-covered[label], carriers.get(label, 0), label))
     return under
+
+
+def _narrowed(
+    own: Mapping[Triple, int], shared: Counter[Pattern], carriers: Mapping[str, int]
+) -> Counter[Pattern] | None:
+    """Return the patterns of a type by each node's rarest label; None if they are no better than `shared`.
+
+    City-PART_OF->State and State-PART_OF->Country are better than Place-PART_OF->Place: no country is part
+    of a place.
+    """
+    rarest = {
+        labels: min(labels, key=lambda label: (carriers.get(label, 0), label), default=NO_LABEL)
+        for triple in own
+        for labels in (triple[0], triple[2])
+    }
+    narrow = _counted(own, rarest, rarest)
+    if min(narrow.values()) < min(_SHARE * sum(own.values()), *shared.values()):
+        return None
+    now, before = ([{pattern[end] for pattern in each} for end in (0, 2)] for each in (narrow, shared))
+    if len(narrow) > max(map(len, now)):  # a label has several partners
+        return None
+    n_now, n_before = (
+        [sum(carriers.get(label, 0) for label in labels) for labels in each] for each in (now, before)
+    )
+    stay = [few / many if many else 1.0 for few, many in zip(n_now, n_before, strict=True)]
+    return narrow if max(stay) <= 1.0 and min(stay) <= _STAY else None
+
+
+def _counted(
+    own: Mapping[Triple, int],
+    sources: Mapping[tuple[str, ...], str],
+    targets: Mapping[tuple[str, ...], str],
+) -> Counter[Pattern]:
+    counts: Counter[Pattern] = Counter()
+    for (source, kind, target), count in own.items():
+        counts[Pattern(sources[source], kind, targets[target])] += count
+    return counts
 
 
 class _Name(NamedTuple):

@@ -46,6 +46,35 @@ def test_a_node_counts_under_the_rarest_label_that_all_carry_or_the_commonest_of
     }
 
 
+CITIES = (("City", "Place"), "PART_OF", ("Place", "State"))
+STATES = (("Place", "State"), "PART_OF", ("Country", "Place"))
+REGIONS = (("Region",), "PART_OF", ("Country", "Place"))
+PLACES = {"Place": 90, "City": 40, "State": 20, "Country": 30, "Region": 5, "Village": 3}
+
+
+def test_levels_of_a_hierarchy_are_patterns_of_their_own():
+    assert observed_patterns({CITIES: 40, STATES: 20, REGIONS: 5}, PLACES) == {
+        ("City", "PART_OF", "State"): 40,
+        ("State", "PART_OF", "Country"): 20,
+        ("Region", "PART_OF", "Country"): 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("others", "nodes"),
+    [
+        ({}, {"Place": 80}),  # three in four sources, and targets, stay
+        ({}, {"State": 10, "Country": 81}),  # more targets than before
+        ({(CITIES[0], "PART_OF", STATES[2]): 9}, {}),  # cities are in states and in countries
+        ({(("Place", "Village"), "PART_OF", CITIES[2]): 3}, {}),  # too few to learn from
+    ],
+)
+def test_levels_stay_together(others, nodes):
+    schema = {CITIES: 40, STATES: 20, **others}
+    expected = {("Place", "PART_OF", "Place"): sum(schema.values())}
+    assert observed_patterns(schema, PLACES | {"Country": 40} | nodes) == expected
+
+
 @given(SCHEMAS, st.fixed_dictionaries({label: st.integers(1, 9) for label in LABELS}))
 def test_every_relationship_is_of_one_pattern_whose_labels_its_ends_carry(schema, nodes):
     observed = observed_patterns(schema, nodes)
@@ -72,6 +101,28 @@ def naive_labels(ends, carriers):
     return under
 
 
+def naive_counts(own, sources, targets):
+    counts = {}
+    for (source, kind, target), count in own.items():
+        pattern = Pattern(sources[source], kind, targets[target])
+        counts[pattern] = counts.get(pattern, 0) + count
+    return counts
+
+
+def is_better(narrow, shared, nodes):
+    """Return whether patterns leave nodes out and have one partner a label, and none is too rare."""
+    labels = [[{pattern[end] for pattern in each} for end in (0, 2)] for each in (narrow, shared)]
+    now, before = ([sum(map(nodes.get, of_end)) for of_end in each] for each in labels)
+    fewest = min(sum(shared.values()) / 10, *shared.values())
+    return (
+        now[0] <= before[0]
+        and now[1] <= before[1]
+        and any(3 * few <= 2 * many > 0 for few, many in zip(now, before, strict=True))
+        and len(narrow) <= max(map(len, labels[0]))
+        and min(narrow.values()) >= fewest
+    )
+
+
 @given(SCHEMAS, st.fixed_dictionaries({label: st.integers(1, 9) for label in LABELS}))
 def test_labels_are_chosen_as_by_the_naive_search(schema, nodes):
     naive = {}
@@ -83,9 +134,10 @@ def test_labels_are_chosen_as_by_the_naive_search(schema, nodes):
             for triple, count in own.items():
                 ends[triple[end]] = ends.get(triple[end], 0) + count
             under.append(naive_labels(ends, nodes))
-        for (source, _, target), count in own.items():
-            pattern = Pattern(under[0][source], kind, under[1][target])
-            naive[pattern] = naive.get(pattern, 0) + count
+        rarest = {labels: min(labels, key=lambda label: (nodes[label], label)) for labels in SETS[1:]}
+        rarest[()] = NO_LABEL
+        shared, narrow = naive_counts(own, *under), naive_counts(own, rarest, rarest)
+        naive |= narrow if own and is_better(narrow, shared, {NO_LABEL: 0} | nodes) else shared
     assert observed_patterns(schema, nodes) == naive
 
 

@@ -94,6 +94,7 @@ class PatternFigures:
     direction_accuracy: float | None = None  # share of one-way relationships with the right direction
     recall: float | None = None  # share of held-out links among the candidates
     times: int = 1  # how often links were held out
+    by_time: bool = False  # whether the held-out links are the latest
 
 
 @dataclass(frozen=True)
@@ -376,11 +377,10 @@ def _link_score(
     workers: WorkerThreads,
     on_progress: Progress,
 ) -> LinkScore:
-    since = held_out[0].split.since
     likeness = Likeness(graph, workers)
     by_time = [samples_of(each, graph, features, on_progress, likeness=likeness) for each in held_out]
-    if since is not None:  # the latest links are the same each time: only the first measures the score
-        by_time[1:] = [{name: each.only_fitted() for name, each in own.items()} for own in by_time[1:]]
+    for own in by_time[1:]:  # the latest links are the same each time: only the first measures the score
+        own |= {name: each.only_fitted() for name, each in own.items() if each.since is not None}
     samples = {name: Sample.joined([own[name] for own in by_time]) for name in by_time[0]}
     if sum(each.n_links for each in samples.values()) < _FEWEST:
         raise CalibrationError(
@@ -390,6 +390,7 @@ def _link_score(
         np.concatenate([pair_distances(points, getattr(split, of)) for split, points in held_out])
         for of in ("test_edges", "test_non_edges")
     )
+    is_later = any(each.since is not None for each in samples.values())
     strictness = np.array([STRICTNESS if is_difference(each) else 1.0 for each in (*features, "direction")])
     whole = _Fit.of(samples, strictness=strictness, workers=workers)
     score = LinkScore(
@@ -405,7 +406,7 @@ def _link_score(
         n_edges=len(edges),
         n_non_edges=len(others),
         distance_auroc=auroc(-edges, -others),
-        since=held_out[0].split.since_text,
+        since=held_out[0].split.since_text if is_later else None,
     )
     fitted = _Fitted.of(score, samples, whole, workers)
     if len(held_out) >= TIMES_OF_FEW:  # with more or fewer edges, or many patterns, none was better
@@ -415,15 +416,13 @@ def _link_score(
             if fitted is before:
                 break
     score, folds, log_odds = fitted
-    is_later = since is not None and graph.relationships is not None
-    score = _with_isolated(score, samples, log_odds, is_later=is_later)
-    if is_later:  # only pairs of the first time are candidates
+    is_typed = graph.relationships is not None
+    score = _with_isolated(score, samples, log_odds, is_typed=is_typed)
+    if is_typed and score.since is not None:  # only pairs of the first time are candidates
         score = _with_ages(score, samples, ages(held_out[0].split.train), log_odds)
     measured = {name: _Measured.of(sample, log_odds[name]) for name, sample in samples.items()}
     figures = workers.by_key(lambda name: _figures(samples[name], folds, name, log_odds[name]), samples)
-    return replace(
-        score, reliability=_curves(measured, samples, lacks_as_many=since is None), figures=figures
-    )
+    return replace(score, reliability=_curves(measured, samples), figures=figures)
 
 
 def _with_isolated(
@@ -431,17 +430,17 @@ def _with_isolated(
     samples: Mapping[str, Sample],
     log_odds: dict[str, Array],
     *,
-    is_later: bool,
+    is_typed: bool,
 ) -> LinkScore:
     """Add features that make isolated ends comparable with others; changes `log_odds` in place.
 
-    The fit takes isolated nodes for new ones; if most nodes are isolated, few are. In a split by time
-    (`is_later`), it has seen the latest links of isolated sources, but earlier links of others.
+    The fit takes isolated nodes for new ones; if most nodes are isolated, few are. By time, it has seen the
+    latest links of isolated sources, but earlier links of others.
     """
     heights = {}
     for name, sample in samples.items():
         heights[name] = np.log(sample.share_linked)
-        if is_later:
+        if is_typed and sample.since is not None:
             measured = _Measured.of(sample, log_odds[name])
             heights[name][0] += measured.shift_of(sample.is_lost[sample.is_candidate, 0])
         log_odds[name] = log_odds[name] + sample.is_lost @ heights[name]
@@ -462,18 +461,20 @@ def _with_ages(
     They are measured on the latest links, because the earlier ones, which the score is fitted to, do not
     show that nodes that get no links any more are unlikely to get one.
     """
+    dated = {name: sample for name, sample in samples.items() if sample.since is not None}
     for end, feature in enumerate(AGES):
-        own = {name: age[each.pairs[:, end]] for name, each in samples.items()}
-        values = np.concatenate([own[name][each.is_candidate] for name, each in samples.items()])
+        own = {name: age[each.pairs[:, end]] for name, each in dated.items()}
+        values = np.concatenate([own[name][each.is_candidate] for name, each in dated.items()])
         values = values[values >= 0.0]
         places = np.unique(np.quantile(values, _AGES)) if values.size else values
         if len(places) < 2:
             continue
-        knots, heights = (-1.0, *places), {}
-        for name, sample in samples.items():
+        knots = (-1.0, *places)
+        heights: dict[str, Sequence[float]] = dict.fromkeys(samples, (0.0,) * len(knots))
+        for name, sample in dated.items():
             measured = _Measured.of(sample, log_odds[name])
             heights[name] = (0.0, *measured.terms_of(own[name][sample.is_candidate], places))
-            log_odds[name] = log_odds[name] + np.interp(own[name], knots, heights[name])
+            log_odds[name] = log_odds[name] + np.interp(own[name], knots, np.array(heights[name]))
         score = _with_feature(score, feature, knots, heights)
     return score
 
@@ -585,10 +586,19 @@ class _Measured(NamedTuple):
         return reliability(self.log_odds[own], self.is_link[own], self.weight[own], self.half[own])
 
 
-def _curves(
+def _curves(measured: Mapping[str, _Measured], samples: Mapping[str, Sample]) -> dict[str, Reliability]:
+    """Return each pattern's reliability; those measured by time apart from others."""
+    curves: dict[str, Reliability] = {}
+    for is_later in {each.since is not None for each in samples.values()}:
+        own = {name: each for name, each in measured.items() if (samples[name].since is not None) == is_later}
+        curves |= _curves_together(own, samples, lacks_as_many=not is_later)
+    return {name: curves[name] for name in measured}
+
+
+def _curves_together(
     measured: Mapping[str, _Measured], samples: Mapping[str, Sample], *, lacks_as_many: bool
 ) -> dict[str, Reliability]:
-    """Return each pattern's reliability; with few links, that of all patterns, scaled."""
+    """Return the reliability of some patterns; with few links, that of all of them, scaled."""
     measured = {name: each.likeliest() for name, each in measured.items()}
     every = _Measured(*map(np.concatenate, zip(*measured.values(), strict=True)))
     together = every.of_whole_graph(lacks_as_many=lacks_as_many)
@@ -764,9 +774,9 @@ def _fit_directions(
 
 def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Array) -> PatternFigures:
     """Measure the ranking of a pattern's held-out links among candidates, by scores of shape (m,)."""
-    accuracy = _direction_accuracy(sample, folds, name)
+    accuracy, by_time = _direction_accuracy(sample, folds, name), sample.since is not None
     if sample.n_links < _FEWEST:
-        return PatternFigures(sample.n_links, *(None,) * 7, accuracy, times=sample.n_times)
+        return PatternFigures(sample.n_links, *(None,) * 7, accuracy, None, sample.n_times, by_time)
     log_odds, is_link = log_odds[sample.is_candidate], sample.is_link[sample.is_candidate]
     weight = sample.weight[sample.is_candidate]
     columns = dict(zip(folds[0].features, sample.values.T, strict=False))
@@ -795,6 +805,7 @@ def _figures(sample: Sample, folds: Sequence[LinkScore], name: str, log_odds: Ar
         direction_accuracy=accuracy,
         recall=float(is_link.sum() / max(sample.n_asked, 1)),
         times=sample.n_times,
+        by_time=by_time,
     )
 
 

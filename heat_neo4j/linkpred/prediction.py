@@ -38,6 +38,7 @@ from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.rules.learning import learn_schema_rules
 from heat_neo4j.linkpred.rules.pattern_rules import PatternRules, Rule
 from heat_neo4j.linkpred.rules.schema_rules import SchemaRules
+from heat_neo4j.linkpred.samples import name_of
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern, link_limits
@@ -46,8 +47,9 @@ _UNDIRECTED = "{:,} of {:,} predicted links have no direction: both ends are ali
 _NO_PROBABILITY = "no link is predicted: none has a probability, and `min_probability` is {:g}"
 _AS_HELD_OUT = "probabilities are of links that are missing now, assumed to be a tenth, not of links to come"
 _PERIOD = "a probability is the chance of a link in a period like the last, which began {}"
+_WITHOUT_TIMES = "{} without times: probabilities are of links that are missing now, assumed to be a tenth"
 _UNLIKELY = "links with a probability below `min_probability`, {:g}, are left out"
-_NONE_LIKELY = "; none remain for {}{}"
+_NONE_LIKELY = "; none remain for {}"
 _AS_IF_NEW = (
     "{:,} of {:,} links join a node without relationships, as if all such nodes were new; "
     "set `min_degree` to 1 if they are not"
@@ -332,7 +334,7 @@ def predict_links(
     elif any(len(each.pairs) < total for each, (_, total) in zip(found, limits, strict=True)):
         notes += _note_on_unlikely(least, search.unlikely)
     if score is not None:
-        notes += (_AS_HELD_OUT if score.since is None else _PERIOD.format(score.since),)
+        notes += _notes_on_probability(score, wanted)
     if max_links is not None:
         learned = SchemaRules(tuple(replace(each, max_links=max_links) for each in learned.rules))
     links, dropped = _joined(found, wanted, graph, learned)
@@ -444,11 +446,23 @@ def _note_on_unlikely(least: float, without: Sequence[Pattern | None]) -> tuple[
     """Return a line on links below the minimum probability, if there is one, and patterns without others."""
     if least == 0.0:
         return ()
-    note = _UNLIKELY.format(least)
-    if without:
-        more = f" and {plural(len(without) - 3, 'other pattern')}" if len(without) > 3 else ""
-        note += _NONE_LIKELY.format(", ".join(str(each or "the graph") for each in without[:3]), more)
-    return (note,)
+    return (_UNLIKELY.format(least) + (_NONE_LIKELY.format(_first_of(without)) if without else ""),)
+
+
+def _notes_on_probability(score: LinkScore, patterns: Sequence[Pattern | None]) -> tuple[str, ...]:
+    """Return what a probability is of, and of which patterns it is not."""
+    if score.since is None:
+        return (_AS_HELD_OUT,)
+    figures = {each: score.figures.get(name_of(each)) for each in patterns}
+    undated = [each for each, own in figures.items() if own is not None and not own.by_time]
+    period = _PERIOD.format(score.since)
+    return (period, _WITHOUT_TIMES.format(_first_of(undated))) if undated else (period,)
+
+
+def _first_of(patterns: Sequence[Pattern | None]) -> str:
+    """Return the names of the first three patterns, and how many others there are."""
+    more = f" and {plural(len(patterns) - 3, 'other pattern')}" if len(patterns) > 3 else ""
+    return ", ".join(str(each or "the graph") for each in patterns[:3]) + more
 
 
 def _check_limits(k: int | None, max_links: int | None, min_degree: int, max_degree: int | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ Rows = NDArray[np.int64]
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # negatives per link: same source, same target, any
 _MOST_LINKS = 8_000  # held-out links of the sampled sources
 _MOST_ISOLATED = 4.0  # isolated nodes for each that has lost its edges, to be taken for nodes without links
+_DATED = 0.1  # minimum share of a pattern's relationships with a time, to be measured by time
 _PRIOR = 1.0  # added to both counts of a ratio
 _OTHERS = 0.4  # share of the other pairs to fit to, if links are held out several times; at least one time's
 _LEAST = 1e-9  # lower bound of sampling rates
@@ -60,6 +62,7 @@ class Sample(NamedTuple):
     is_reopened: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)  # an end has lost the only link it may have
     one_link: Rows = np.empty((0, 2), dtype=np.int64)  # ends that rules allow one link; -1 for other ends
     n_times: int = 1  # that links are held out and measured
+    since: float | None = None  # time from which links are measured; None for all, as of a type without times
 
     @property
     def fold(self) -> Rows:
@@ -161,13 +164,16 @@ def _sample(
     most: MostSources,
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
+    own = np.column_stack(relationships_of(graph, pattern))
+    are_dated = are_latest(replace(split, since=-np.inf), graph, own)
+    if split.since is not None and are_dated.mean() < _DATED:
+        split = replace(split, since=None)
     ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
     of_ends = [_End.of(split, graph, each) for each in (ends.is_source, ends.is_target)]
     of_source, of_target = (each.standing for each in of_ends)
     # Isolated nodes beside few that have lost their edges would teach that such nodes never get links.
     few = (standing.max(initial=0.0) > _MOST_ISOLATED for standing in (of_source, of_target))
     candidates = ends.without(*(isolated & is_few for is_few in few))
-    own = np.column_stack(relationships_of(graph, pattern))
     held = own[~candidates.are_joined(own)]
     is_measured = are_latest(split, graph, held)
     stands = of_source[held[:, 0]] * of_target[held[:, 1]] > 0.0
@@ -196,6 +202,7 @@ def _sample(
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
     return drawn._replace(
         standing=standing * of_open,
+        since=split.since,
         share_linked=share_linked,
         share=np.where(is_lost, share_linked, 1.0).prod(axis=1),
         is_lost=is_lost,

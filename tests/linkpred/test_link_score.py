@@ -849,6 +849,33 @@ def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
     assert (without.since, by_time.since) == (None, "1")
 
 
+def test_a_type_without_times_is_measured_on_random_links() -> None:
+    """Half of the edges are of a type that no time dates; the other half came evenly."""
+    plain = clustered(240)
+    ends, rng = np.column_stack((plain.edges.row, plain.edges.col)), np.random.default_rng(0)
+    knows = rng.random(len(ends)) < 0.5
+    graph = Graph(
+        sparse.csr_array((np.ones(len(ends)), tuple(ends.T)), shape=plain.adjacency.shape),
+        labels={"A": np.ones(240, dtype=bool)},
+        relationships=Relationships.from_pairs(
+            {"KNOWS": tuple(ends[knows].T), "LIKES": tuple(ends[~knows].T)}
+        ),
+    )
+    np.testing.assert_array_equal(np.column_stack((graph.edges.row, graph.edges.col)), ends)
+    times = np.where(knows, rng.random(len(ends)), np.nan)
+    without, dated = (fit_link_score(MODEL, each) for each in (graph, replace(graph, edge_times=times)))
+    assert {name: each.by_time for name, each in dated.figures.items()} == {
+        "A-KNOWS->A": True,
+        "A-LIKES->A": False,
+    }
+    links = {name: each.n_links for name, each in dated.figures.items()}
+    assert links["A-LIKES->A"] > 3 * links["A-KNOWS->A"]  # held out four times, and once
+    tops = [each.reliability["A-LIKES->A"].probability[-1] for each in (without, dated)]
+    assert tops[1] == pytest.approx(tops[0], rel=0.35)
+    heights = dict(zip(dated.features, dated.tables["A-LIKES->A"][1:], strict=True))
+    assert not any(heights["source_age"] + heights["target_age"])
+
+
 def test_isolated_sources_are_comparable_with_others_by_time() -> None:
     """Old users rarely rate a film of late, and none of their taste; new users rate those of theirs."""
     rng = np.random.default_rng(0)

@@ -67,14 +67,17 @@ def test_patterns_without_a_likely_link_are_named() -> None:
 
 def test_what_a_probability_assumes_is_told() -> None:
     points, graph, score, _ = made()
+    figures = {name: replace(each, by_time=name == "A-KNOWS->A") for name, each in score.figures.items()}
     undated, dated = (
         [each for each in predict_links(points, graph, 2, score=each).notes if "probabilit" in each]
-        for each in (score, replace(score, since="2024-03-01"))
+        for each in (score, replace(score, since="2024-03-01", figures=figures))
     )
-    assert undated[-1].startswith("probabilities are of links that are missing now")
-    assert (
-        dated[-1] == "a probability is the chance of a link in a period like the last, which began 2024-03-01"
-    )
+    missing = "probabilities are of links that are missing now, assumed to be a tenth"
+    assert undated[-1] == f"{missing}, not of links to come"
+    assert dated[-2:] == [
+        "a probability is the chance of a link in a period like the last, which began 2024-03-01",
+        f"A-LIKES->A without times: {missing}",
+    ]
     assert not [each for each in predict_links(points, graph, 2).notes if "probabilit" in each]
 
 

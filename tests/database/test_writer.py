@@ -775,8 +775,14 @@ def test_a_run_must_write_what_it_was_started_for(store, graph):
         store.start_run(graph, names=NAMES).write_embedding(random_points(N, 1))
 
 
-@pytest.mark.parametrize("code", ["Security.Forbidden", "General.WriteOnReadOnlyAccessDatabase"])
-def test_a_user_who_may_not_write_is_told(store, cypher, graph, code):
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("Security.Forbidden", "grant this one the right"),
+        ("General.WriteOnReadOnlyAccessDatabase", "make the database writable"),
+    ],
+)
+def test_a_user_who_may_not_write_is_told(store, cypher, graph, code, advice):
     before = snapshot(cypher)
 
     class Forbidden(Transaction):
@@ -788,7 +794,7 @@ def test_a_user_who_may_not_write_is_told(store, cypher, graph, code):
             return super().run(statement, parameters)
 
     store.transaction = Forbidden
-    with pytest.raises(WriteRefused, match=r"Create node is not allowed .*grant this one the right"):
+    with pytest.raises(WriteRefused, match=f"Create node is not allowed .*{advice}"):
         store.write_embedding(graph, random_points(N, 1), names=NAMES)
     assert snapshot(cypher) == before
 

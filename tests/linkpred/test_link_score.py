@@ -620,7 +620,7 @@ def test_figures_of_too_few_links_are_missing() -> None:
 
 
 def test_a_pattern_with_few_held_out_links_borrows_the_curve_of_all() -> None:
-    few, many, more = module._LINKS_OF_CURVE // 6, 60, 90  # held out each of four times
+    few, many, more = module._LINKS_OF_CURVE // 6, 36, 54  # held out each of four times
     groups = np.arange(300) // 30
     ends = {}
     for seed, (name, count) in enumerate({"FEW": 10 * few, "MANY": 10 * many, "MORE": 10 * more}.items()):
@@ -840,9 +840,9 @@ def test_recommended_sources_are_ranked_by_what_their_rivals_leave(films: tuple[
 
 def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
     """The latest edges join nodes that had none before, so pairs of old nodes are no likely links."""
-    plain = clustered(240)
+    plain = clustered(180)
     edges = np.column_stack((plain.edges.row, plain.edges.col))
-    is_new = np.arange(240) >= 200
+    is_new = np.arange(180) >= 150
     dated = replace(plain, edge_times=is_new[edges].any(axis=1).astype(float))
     without, by_time = (fit_link_score(MODEL, graph) for graph in (plain, dated))
     assert by_time.reliability[""].probability[-1] < 0.2 * without.reliability[""].probability[-1]
@@ -851,12 +851,12 @@ def test_links_that_only_new_nodes_get_do_not_make_others_likely() -> None:
 
 def test_a_type_without_times_is_measured_on_random_links() -> None:
     """Half of the edges are of a type that no time dates; the other half came evenly."""
-    plain = clustered(240)
+    plain = clustered(180)
     ends, rng = np.column_stack((plain.edges.row, plain.edges.col)), np.random.default_rng(0)
     knows = rng.random(len(ends)) < 0.5
     graph = Graph(
         sparse.csr_array((np.ones(len(ends)), tuple(ends.T)), shape=plain.adjacency.shape),
-        labels={"A": np.ones(240, dtype=bool)},
+        labels={"A": np.ones(180, dtype=bool)},
         relationships=Relationships.from_pairs(
             {"KNOWS": tuple(ends[knows].T), "LIKES": tuple(ends[~knows].T)}
         ),

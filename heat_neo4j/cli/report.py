@@ -173,10 +173,8 @@ def pattern_lines(
             measured = figures.get(pattern) or {"mrr": None, "n_links": 0}
             if measured["mrr"] is not None:
                 times = measured.get("times", 1)
-                line += (
-                    f"; {f'{times} times ' if times > 1 else ''}{measured['n_links'] / times:,.0f} held out"
-                )
-                line += f": MRR {measured['mrr']:.2f}"
+                often = f"{times} times " if times > 1 else ""
+                line += f"; {often}{measured['n_links'] / times:,.0f} held out: MRR {measured['mrr']:.2f}"
                 line += _beside(measured)
                 line += f", Hits@10 {measured['hits_at_10']:.2f}"
                 line += f", precision at 10 per source {measured['precision_at_10']:.2f}"

@@ -165,8 +165,7 @@ def _sample(
 ) -> Sample:
     """Sample pairs of a pattern and compute their features."""
     own = np.column_stack(relationships_of(graph, pattern))
-    are_dated = are_latest(replace(split, since=-np.inf), graph, own)
-    if split.since is not None and are_dated.mean() < _DATED:
+    if split.since is not None and are_latest(replace(split, since=-np.inf), graph, own).mean() < _DATED:
         split = replace(split, since=None)
     ends, isolated, n = candidate_pairs(split.train, pattern), graph.degrees == 0, graph.n_nodes
     of_ends = [_End.of(split, graph, each) for each in (ends.is_source, ends.is_target)]

@@ -6,7 +6,7 @@ from shlex import quote
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read.scope import property_keys
+from heat_neo4j.database.read.scope import LOOKED_AT, property_keys
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
@@ -14,7 +14,6 @@ _LONGEST = 80
 _SHOWN = 5
 _LABELS = 20  # whose keys are shown: all, so that the options can be copied
 _TYPES = 20  # relationship types looked at
-_LOOKED_AT = 1_000  # nodes with a label, to see whether all have a property
 
 
 def key_advice(
@@ -34,7 +33,7 @@ def key_advice(
     for label, name in ((row["label"], row["property"]) for row in rows):
         if label in labels and label not in unique:
             statement = load_statement("read/lacks_property", label=label, property=name)
-            if not connection.read(statement, {"limit": _LOOKED_AT}, doing="reading keys")[0]["lacks"]:
+            if not connection.read(statement, {"limit": LOOKED_AT}, doing="reading keys")[0]["lacks"]:
                 unique[label] = name
     shown = _shown((f"--key {quote(f'{label}={name}')}" for label, name in unique.items()), _LABELS)
     if not shown:

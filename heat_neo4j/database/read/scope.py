@@ -23,7 +23,7 @@ from heat_neo4j.errors import ProjectionError
 _KINDS_OF_NAMES = ("labels", "types", "keys", "predicted")
 _NAMES_SHOWN = 8
 _NAMES_LOOKED_AT = 50  # labels or types, if the projection chooses none
-_LOOKED_AT = 1000  # nodes or relationships of each
+LOOKED_AT = 1000  # nodes or relationships of each
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def property_keys(
     keys: set[str] = set()
     for name in names:
         filled = load_statement(statement, **{placeholder: name})
-        keys.update(connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"])
+        keys.update(connection.read(filled, {"limit": LOOKED_AT}, doing="reading names")[0]["keys"])
     return sorted(keys)
 
 
